@@ -1,0 +1,49 @@
+"""fanwise plans publish/subscribe systems, and proves how good the plans are.
+
+Heavy parts load on first use: ``import fanwise`` itself is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from fanwise._version import __version__
+
+if TYPE_CHECKING:
+    from fanwise.planning.plan import Plan, read_plan
+    from fanwise.provision.problem import Provisioning
+    from fanwise.select.problem import Selection
+    from fanwise.workload.files import read_workload, write_workload
+    from fanwise.workload.topic import TopicWorkload
+
+_HOMES = {
+    "Plan": "fanwise.planning.plan",
+    "Provisioning": "fanwise.provision.problem",
+    "Selection": "fanwise.select.problem",
+    "TopicWorkload": "fanwise.workload.topic",
+    "read_plan": "fanwise.planning.plan",
+    "read_workload": "fanwise.workload.files",
+    "write_workload": "fanwise.workload.files",
+}
+
+__all__ = [
+    "Plan",
+    "Provisioning",
+    "Selection",
+    "TopicWorkload",
+    "__version__",
+    "read_plan",
+    "read_workload",
+    "write_workload",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fanwise' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

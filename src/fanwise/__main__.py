@@ -1,0 +1,5 @@
+"""``python -m fanwise``."""
+
+from fanwise.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""What families share on plain arrays."""

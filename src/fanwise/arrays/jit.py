@@ -1,0 +1,57 @@
+"""The one door to Numba.
+
+Kernels are decorated with :func:`kernel`. They are compiled on first use and cached on disk, beside
+the source or in the user's cache folder (``NUMBA_CACHE_DIR`` overrides both); where nothing is
+writable they are compiled anew in each process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numba
+from numba.core import event
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile ``function`` to machine code on its first call, without the interpreter lock."""
+    return _compile(function, parallel=False)
+
+
+def parallel_kernel(function: Function) -> Function:
+    """Like :func:`kernel`, with ``numba.prange`` loops spread over threads."""
+    return _compile(function, parallel=True)
+
+
+def _compile(function: Function, *, parallel: bool) -> Function:
+    options = {"nogil": True, "parallel": parallel}
+    try:
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+    except RuntimeError:  # Numba found no folder it may write its cache to
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+
+
+prange = numba.prange
+
+
+class _Announcer(event.Listener):  # type: ignore[misc]
+    def __init__(self, announce: Callable[[str], None]) -> None:
+        self._announce = announce
+
+    def on_start(self, event: Any) -> None:
+        function = getattr(event.data.get("dispatcher"), "__name__", "a kernel")
+        self._announce(function)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@contextmanager
+def announce_compilation(announce: Callable[[str], None]) -> Iterator[None]:
+    """Call ``announce(name)`` whenever a kernel is really compiled inside the ``with`` block."""
+    with event.install_listener("numba:compile", _Announcer(announce)):
+        yield

@@ -1,0 +1,158 @@
+"""What commands share: consoles, progress bars, JSON output, human-readable numbers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fanwise.progress import Progress, Step
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def out() -> Console:
+    """Return a console on standard output."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def err() -> Console:
+    """Return a console on standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(result: Any) -> None:
+    """Print one JSON object, machine-readable, on standard output."""
+    sys.stdout.write(json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def warn(message: str) -> None:
+    """Print one line on standard error."""
+    sys.stderr.write(f"fanwise: {message}\n")
+
+
+def table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+    """Make a table; numbers align right."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    rows = [[cell if isinstance(cell, str) else number(cell) for cell in row] for row in rows]
+    result = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    for index, column in enumerate(columns):
+        values = [row[index] for row in rows]
+        is_numeric = bool(values) and all(_looks_numeric(value) for value in values)
+        result.add_column(column, justify="right" if is_numeric else "left")
+    for row in rows:
+        result.add_row(*(escape(cell) for cell in row))
+    return result
+
+
+def facts(title: str | None, pairs: Iterable[tuple[str, Any]]) -> Table:
+    """Make a two-column table of names and values."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    result = Table(
+        title=title, box=box.SIMPLE, show_header=False, title_justify="left", title_style="bold"
+    )
+    result.add_column(style="dim")
+    result.add_column(justify="left")
+    for name, value in pairs:
+        result.add_row(name, escape(value if isinstance(value, str) else number(value)))
+    return result
+
+
+def number(value: Any) -> str:
+    """Write a number for people: thousands apart, few digits."""
+    if value is None:
+        return "–"  # noqa: RUF001
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        if value.is_integer() and abs(value) < 1e15:
+            return f"{int(value):,}"
+        return f"{value:,.2f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return str(value)
+
+
+def percent(value: float | None) -> str:
+    """Write a share in percent."""
+    if value is None:
+        return "–"  # noqa: RUF001
+    return f"{100 * value:.3g}%"
+
+
+def _looks_numeric(text: str) -> bool:
+    return text.strip("–-+%$ ").replace(",", "").replace(".", "").replace("e", "").isdigit() or (  # noqa: RUF001
+        text == "–"  # noqa: RUF001
+    )
+
+
+class _RichStep(Step):
+    def __init__(self, bars: Any, task: Any) -> None:
+        self._bars = bars
+        self._task = task
+
+    def advance(self, amount: float = 1.0) -> None:
+        self._bars.advance(self._task, amount)
+
+    def total(self, total: float) -> None:
+        self._bars.update(self._task, total=total)
+
+    def note(self, text: str) -> None:
+        self._bars.update(self._task, note=text)
+
+
+class _RichProgress(Progress):
+    def __init__(self, bars: Any) -> None:
+        self._bars = bars
+
+    @contextmanager
+    def step(self, description: str, total: float | None = None) -> Iterator[Step]:
+        task = self._bars.add_task(description, total=total, note="")
+        try:
+            yield _RichStep(self._bars, task)
+        finally:
+            self._bars.remove_task(task)
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Yield a progress with bars and remaining time on a terminal, a silent one elsewhere."""
+    if not sys.stderr.isatty():
+        yield Progress()
+        return
+    from rich.progress import (
+        BarColumn,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bars
+
+    with Bars(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+        console=err(),
+        transient=True,
+    ) as bars:
+        yield _RichProgress(bars)

@@ -1,0 +1,1 @@
+"""Immutable workloads: what is published, and who wants it."""

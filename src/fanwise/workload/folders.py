@@ -1,0 +1,109 @@
+"""Folders that appear whole or not at all.
+
+A folder is written under a hidden name beside its destination and renamed when complete. An error,
+Ctrl-C or SIGTERM removes the hidden folder; what a killed process left is removed by the next run
+that writes to the same destination.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fanwise.errors import InputError, OutputExistsError
+
+_MARK = ".fanwise-"
+
+
+def refuse_existing(destination: Path, *, overwrite: bool) -> None:
+    """Raise unless ``destination`` is free, or overwriting was asked for."""
+    if (destination.exists() or destination.is_symlink()) and not overwrite:
+        raise OutputExistsError(
+            f"{destination}: exists already; choose another name or pass --overwrite."
+        )
+    if destination.is_file():
+        raise OutputExistsError(f"{destination}: is a file, not a folder; choose another name.")
+
+
+@contextmanager
+def atomic_folder(destination: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield an empty staging folder that becomes ``destination`` when the block succeeds."""
+    destination = Path(destination).absolute()
+    refuse_existing(destination, overwrite=overwrite)
+    _remove_leftovers(destination)
+    staging = destination.parent / f".{destination.name}{_MARK}{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    created = _make_parents(destination.parent)
+    try:
+        staging.mkdir()
+        yield staging
+        _swap(staging, destination, overwrite=overwrite)
+    except OSError as error:
+        _remove(staging, created)
+        raise InputError(f"{destination}: cannot be written: {error.strerror or error}.") from error
+    except BaseException:
+        _remove(staging, created)
+        raise
+
+
+def _swap(staging: Path, destination: Path, *, overwrite: bool) -> None:
+    if not destination.exists():
+        staging.rename(destination)
+        return
+    refuse_existing(destination, overwrite=overwrite)  # it may have appeared meanwhile
+    old = staging.with_name(staging.name + "-old")
+    destination.rename(old)
+    try:
+        staging.rename(destination)
+    except OSError:
+        old.rename(destination)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _make_parents(folder: Path) -> list[Path]:
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for path in reversed(missing):
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise InputError(f"{path}: cannot be made: {error.strerror}.") from error
+    return missing
+
+
+def _remove(staging: Path, created: list[Path]) -> None:
+    shutil.rmtree(staging, ignore_errors=True)
+    for folder in created:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+
+
+def _remove_leftovers(destination: Path) -> None:
+    for leftover in destination.parent.glob(f".{_escape(destination.name)}{_MARK}*"):
+        process = leftover.name.split(_MARK)[-1].split("-")[0]
+        if process.isdigit() and not _is_alive(int(process)):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _escape(name: str) -> str:
+    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
