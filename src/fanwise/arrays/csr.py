@@ -1,8 +1,7 @@
 """Compressed sparse rows: who follows what, as two flat arrays.
 
 A CSR maps each row to its columns: those of row ``r`` are ``indices[indptr[r]:indptr[r + 1]]``,
-ascending. Pairs arrive in any order; two stable counting sorts, first by column, then by row, put
-them in place without comparing anything.
+ascending.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fanwise.arrays.counting_sort import sort_pairs, sort_transposed
 from fanwise.arrays.jit import kernel
 
 IntArray = npt.NDArray[np.int32]
@@ -35,31 +35,22 @@ def read_only(array: npt.NDArray[np.generic]) -> None:
     array.flags.writeable = False
 
 
-def build_csr(rows: IntArray, columns: IntArray, num_rows: int, num_columns: int) -> Csr:
+def build_csr(rows: IntArray, columns: IntArray, num_rows: int) -> Csr:
     """Sort pairs into rows of ascending columns; duplicates stay, side by side.
 
-    Costs two passes of counting sort, O(pairs + rows + columns), or one check where the pairs
-    are sorted already. Ids must lie in range: the caller has checked.
+    O(pairs + rows) for rows of bounded length, and one look where the pairs are sorted already.
+    Ids must lie in range: the caller has checked.
     """
-    indptr = count_offsets(rows, num_rows)
-    if is_sorted_by_row(rows, columns):
-        indices = np.ascontiguousarray(columns, dtype=np.int32).copy()
+    if is_sorted(rows, columns):
+        indptr, indices = count_offsets(rows, num_rows), columns.copy()
     else:
-        column_offsets = count_offsets(columns, num_columns)
-        by_column = scatter_rows(columns, rows, column_offsets)
-        indices = transpose_indices(column_offsets, by_column, indptr)
-    read_only(indptr)
-    read_only(indices)
-    return Csr(indptr, indices)
+        indptr, indices = sort_pairs(rows, columns, num_rows)
+    return _sealed(indptr, indices)
 
 
 def transpose(csr: Csr, num_columns: int) -> Csr:
-    """Turn rows into columns; the result's rows ascend as well."""
-    indptr = count_offsets(csr.indices, num_columns)
-    indices = transpose_indices(csr.indptr, csr.indices, indptr)
-    read_only(indptr)
-    read_only(indices)
-    return Csr(indptr, indices)
+    """Turn rows into columns; the result's rows ascend as well. O(pairs + columns)."""
+    return _sealed(*sort_transposed(csr.indptr, csr.indices, num_columns))
 
 
 def find_duplicate(csr: Csr) -> tuple[int, int] | None:
@@ -71,19 +62,14 @@ def find_duplicate(csr: Csr) -> tuple[int, int] | None:
     return row, int(csr.indices[position])
 
 
-@kernel
-def count_offsets(keys, num_keys):  # type: ignore[no-untyped-def]
-    """Where each key's run starts once ``keys`` are sorted: ``num_keys + 1`` offsets."""
-    offsets = np.zeros(num_keys + 1, dtype=np.int64)
-    for key in keys:
-        offsets[key + 1] += 1
-    for key in range(num_keys):
-        offsets[key + 1] += offsets[key]
-    return offsets
+def _sealed(indptr: LongArray, indices: IntArray) -> Csr:
+    read_only(indptr)
+    read_only(indices)
+    return Csr(indptr, indices)
 
 
 @kernel
-def is_sorted_by_row(rows, columns):  # type: ignore[no-untyped-def]
+def is_sorted(rows: IntArray, columns: IntArray) -> bool:
     """Whether the pairs ascend by (row, column) already."""
     for i in range(1, len(rows)):
         if rows[i] < rows[i - 1] or (rows[i] == rows[i - 1] and columns[i] < columns[i - 1]):
@@ -92,32 +78,29 @@ def is_sorted_by_row(rows, columns):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scatter_rows(keys, values, offsets):  # type: ignore[no-untyped-def]
-    """Stable counting sort of ``values`` by ``keys``; ``offsets`` is not changed."""
+def count_offsets(rows: IntArray, num_rows: int) -> LongArray:
+    """Where each row starts once ``rows`` are sorted: ``num_rows + 1`` offsets."""
+    offsets = np.zeros(num_rows + 1, dtype=np.int64)
+    for row in rows:
+        offsets[row + 1] += 1
+    for row in range(num_rows):
+        offsets[row + 1] += offsets[row]
+    return offsets
+
+
+@kernel
+def scatter_rows(keys: IntArray, values: IntArray, offsets: LongArray) -> IntArray:
+    """Stable counting sort of ``values`` by ``keys``, whose runs start at ``offsets``."""
     cursor = offsets[:-1].copy()
-    sorted_values = np.empty(len(values), dtype=np.int32)
+    ordered = np.empty(len(values), dtype=np.int32)
     for i in range(len(keys)):
-        key = keys[i]
-        sorted_values[cursor[key]] = values[i]
-        cursor[key] += 1
-    return sorted_values
+        ordered[cursor[keys[i]]] = values[i]
+        cursor[keys[i]] += 1
+    return ordered
 
 
 @kernel
-def transpose_indices(indptr, indices, offsets):  # type: ignore[no-untyped-def]
-    """Scatter each row's id to its columns; ``offsets`` are the transposed row starts."""
-    cursor = offsets[:-1].copy()
-    transposed = np.empty(len(indices), dtype=np.int32)
-    for row in range(len(indptr) - 1):
-        for i in range(indptr[row], indptr[row + 1]):
-            column = indices[i]
-            transposed[cursor[column]] = row
-            cursor[column] += 1
-    return transposed
-
-
-@kernel
-def first_repeat(indptr, indices):  # type: ignore[no-untyped-def]
+def first_repeat(indptr: LongArray, indices: IntArray) -> int:
     """Position of the first entry equal to its left neighbour in the same row, or -1."""
     for row in range(len(indptr) - 1):
         for i in range(indptr[row] + 1, indptr[row + 1]):
@@ -127,7 +110,7 @@ def first_repeat(indptr, indices):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sum_rows(indptr, indices, values):  # type: ignore[no-untyped-def]
+def sum_rows(indptr: LongArray, indices: IntArray, values: FloatArray) -> FloatArray:
     """Sum ``values[column]`` over each row, in ascending column order."""
     sums = np.zeros(len(indptr) - 1, dtype=np.float64)
     for row in range(len(indptr) - 1):

@@ -30,9 +30,10 @@ def parallel_kernel(function: Function) -> Function:
 def _compile(function: Function, *, parallel: bool) -> Function:
     options = {"nogil": True, "parallel": parallel}
     try:
-        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+        compiled: Function = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # Numba found no folder it may write its cache to
-        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+        compiled = numba.njit(**options)(function)
+    return compiled
 
 
 prange = numba.prange
@@ -55,3 +56,9 @@ def announce_compilation(announce: Callable[[str], None]) -> Iterator[None]:
     """Call ``announce(name)`` whenever a kernel is really compiled inside the ``with`` block."""
     with event.install_listener("numba:compile", _Announcer(announce)):
         yield
+
+
+def cache_folder(function: Callable[..., Any]) -> str | None:
+    """Where a kernel's machine code is kept on disk, or None where nothing is writable."""
+    stats = getattr(function, "stats", None)
+    return getattr(stats, "cache_path", None)

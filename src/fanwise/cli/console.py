@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fanwise.progress import Progress, Step
+from fanwise.wording import looks_numeric, number, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+__all__ = ["err", "facts", "number", "out", "percent", "print_json", "progress", "table", "warn"]
 
 
 def out() -> Console:
@@ -49,7 +52,7 @@ def table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any
     result = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
     for index, column in enumerate(columns):
         values = [row[index] for row in rows]
-        is_numeric = bool(values) and all(_looks_numeric(value) for value in values)
+        is_numeric = bool(values) and all(looks_numeric(value) for value in values)
         result.add_column(column, justify="right" if is_numeric else "left")
     for row in rows:
         result.add_row(*(escape(cell) for cell in row))
@@ -70,34 +73,6 @@ def facts(title: str | None, pairs: Iterable[tuple[str, Any]]) -> Table:
     for name, value in pairs:
         result.add_row(name, escape(value if isinstance(value, str) else number(value)))
     return result
-
-
-def number(value: Any) -> str:
-    """Write a number for people: thousands apart, few digits."""
-    if value is None:
-        return "–"  # noqa: RUF001
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        if value.is_integer() and abs(value) < 1e15:
-            return f"{int(value):,}"
-        return f"{value:,.2f}" if abs(value) >= 1000 else f"{value:.4g}"
-    return str(value)
-
-
-def percent(value: float | None) -> str:
-    """Write a share in percent."""
-    if value is None:
-        return "–"  # noqa: RUF001
-    return f"{100 * value:.3g}%"
-
-
-def _looks_numeric(text: str) -> bool:
-    return text.strip("–-+%$ ").replace(",", "").replace(".", "").replace("e", "").isdigit() or (  # noqa: RUF001
-        text == "–"  # noqa: RUF001
-    )
 
 
 class _RichStep(Step):
@@ -155,4 +130,18 @@ def progress() -> Iterator[Progress]:
         console=err(),
         transient=True,
     ) as bars:
-        yield _RichProgress(bars)
+        from fanwise.arrays.jit import announce_compilation
+
+        with announce_compilation(_once(bars.console.print)):
+            yield _RichProgress(bars)
+
+
+def _once(show: Callable[[str], None]) -> Callable[[str], None]:
+    said: list[str] = []
+
+    def announce(kernel: str) -> None:
+        if not said:
+            said.append(kernel)
+            show("Compiling kernels; this happens on the first run only.")
+
+    return announce

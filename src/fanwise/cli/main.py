@@ -15,8 +15,19 @@ from fanwise.errors import FanwiseError
 
 INTERRUPTED = 130
 
-COMMANDS = ("ingest", "generate", "stats", "select", "provision", "verify", "diff", "export",
-            "doctor")  # fmt: skip
+COMMANDS = (
+    "ingest",
+    "generate",
+    "stats",
+    "select",
+    "provision",
+    "verify",
+    "diff",
+    "plot",
+    "report",
+    "export",
+    "doctor",
+)
 
 app = typer.Typer(
     name="fanwise",

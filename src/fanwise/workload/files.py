@@ -81,9 +81,7 @@ def read_workload(path: str | Path) -> TopicWorkload:
     )
 
 
-def write_workload(
-    workload: TopicWorkload, path: str | Path, *, overwrite: bool = False
-) -> None:
+def write_workload(workload: TopicWorkload, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a workload so that the folder appears whole or not at all."""
     with atomic_folder(local_path(path), overwrite=overwrite) as folder:
         write_tables(workload, folder)
@@ -192,9 +190,9 @@ def read_header(folder: Path) -> dict[str, Any]:
         raise WorkloadError(
             f"{file}: format is {header.get('format')!r}, not {FORMAT!r}: not a topic workload."
         )
-    version = header.get("version")
-    if not _is_count(version):
-        raise WorkloadError(f"{file}: version must be a whole number, got {version!r}.")
+    version: Any = header.get("version")
+    if not _is_count(version) or version < 1:
+        raise WorkloadError(f"{file}: version must be a whole number >= 1, got {version!r}.")
     if version > VERSION:
         raise WorkloadError(
             f"{file}: version {version} is newer than {VERSION}, the newest this fanwise reads; "
@@ -236,10 +234,6 @@ class _Table:
     def __init__(self, path: Path, needed: tuple[str, ...], optional: tuple[str, ...]) -> None:
         self.path = path
         parts = part_files(path)
-        wanted = lambda name: any(  # noqa: E731
-            name == other or (other.endswith("*") and name.startswith(other[:-1]))
-            for other in (*needed, *optional)
-        )
         tables = []
         for part in parts:
             try:
@@ -251,7 +245,8 @@ class _Table:
                         f"{part}: no column {', '.join(map(repr, missing))}; "
                         f"it has {', '.join(map(repr, present)) or 'none'}."
                     )
-                tables.append(file.read(columns=[name for name in present if wanted(name)]))
+                wanted = [name for name in present if _matches(name, (*needed, *optional))]
+                tables.append(file.read(columns=wanted))
             except (pa.ArrowException, OSError) as error:
                 reason = str(error).splitlines()[0]
                 raise WorkloadError(
@@ -322,6 +317,13 @@ class _Table:
                 f"{', '.join(expected)} are needed."
             )
         return np.column_stack([self.floats(name, order) for name in expected])
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(
+        name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1]))
+        for pattern in patterns
+    )
 
 
 def part_files(path: Path) -> list[Path]:

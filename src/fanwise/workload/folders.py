@@ -1,4 +1,4 @@
-"""Folders that appear whole or not at all.
+"""Folders and files that appear whole or not at all.
 
 A folder is written under a hidden name beside its destination and renamed when complete. An error,
 Ctrl-C or SIGTERM removes the hidden folder; what a killed process left is removed by the next run
@@ -21,12 +21,23 @@ _MARK = ".fanwise-"
 
 def refuse_existing(destination: Path, *, overwrite: bool) -> None:
     """Raise unless ``destination`` is free, or overwriting was asked for."""
+    _refuse_taken(destination, overwrite=overwrite)
+    if destination.is_file():
+        raise OutputExistsError(f"{destination}: is a file, not a folder; choose another name.")
+
+
+def refuse_existing_file(destination: Path, *, overwrite: bool) -> None:
+    """Raise unless a file ``destination`` is free, or overwriting was asked for."""
+    if destination.is_dir():
+        raise OutputExistsError(f"{destination}: is a folder, not a file; choose another name.")
+    _refuse_taken(destination, overwrite=overwrite)
+
+
+def _refuse_taken(destination: Path, *, overwrite: bool) -> None:
     if (destination.exists() or destination.is_symlink()) and not overwrite:
         raise OutputExistsError(
             f"{destination}: exists already; choose another name or pass --overwrite."
         )
-    if destination.is_file():
-        raise OutputExistsError(f"{destination}: is a file, not a folder; choose another name.")
 
 
 @contextmanager
@@ -35,7 +46,7 @@ def atomic_folder(destination: str | Path, *, overwrite: bool = False) -> Iterat
     destination = Path(destination).absolute()
     refuse_existing(destination, overwrite=overwrite)
     _remove_leftovers(destination)
-    staging = destination.parent / f".{destination.name}{_MARK}{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    staging = _staging_path(destination)
     created = _make_parents(destination.parent)
     try:
         staging.mkdir()
@@ -47,6 +58,30 @@ def atomic_folder(destination: str | Path, *, overwrite: bool = False) -> Iterat
     except BaseException:
         _remove(staging, created)
         raise
+
+
+@contextmanager
+def atomic_file(destination: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield a staging path; the file written there becomes ``destination`` on success."""
+    destination = Path(destination).absolute()
+    refuse_existing_file(destination, overwrite=overwrite)
+    _remove_leftovers(destination)
+    staging = _staging_path(destination)
+    created = _make_parents(destination.parent)
+    try:
+        yield staging
+        staging.replace(destination)
+    except BaseException as error:
+        staging.unlink(missing_ok=True)
+        _remove(staging, created)
+        if isinstance(error, OSError):
+            reason = error.strerror or error
+            raise InputError(f"{destination}: cannot be written: {reason}.") from error
+        raise
+
+
+def _staging_path(destination: Path) -> Path:
+    return destination.parent / f".{destination.name}{_MARK}{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
 def _swap(staging: Path, destination: Path, *, overwrite: bool) -> None:
@@ -92,7 +127,10 @@ def _remove_leftovers(destination: Path) -> None:
     for leftover in destination.parent.glob(f".{_escape(destination.name)}{_MARK}*"):
         process = leftover.name.split(_MARK)[-1].split("-")[0]
         if process.isdigit() and not _is_alive(int(process)):
-            shutil.rmtree(leftover, ignore_errors=True)
+            if leftover.is_file():
+                leftover.unlink(missing_ok=True)
+            else:
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _escape(name: str) -> str:

@@ -144,7 +144,7 @@ class TopicWorkload:
     @cached_property
     def received(self) -> FloatArray:
         """Events per period of all the topics of each subscriber together."""
-        sums: FloatArray = sum_rows(self.interests.indptr, self.interests.indices, self.rates)
+        sums = sum_rows(self.interests.indptr, self.interests.indices, self.rates)
         read_only(sums)
         return sums
 
@@ -195,11 +195,11 @@ class TopicWorkload:
         for name, array in columns:
             if array is not None:
                 digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-                digest.update(memoryview(np.ascontiguousarray(array)).cast("B"))
+                digest.update(np.ascontiguousarray(array).data.cast("B"))
         for name, names in (("topics", self.topic_names), ("subscribers", self.subscriber_names)):
             lengths, text = _flat_text(names)
             digest.update(f"{name} {len(names)}\n".encode())
-            digest.update(memoryview(lengths).cast("B"))
+            digest.update(lengths.data.cast("B"))
             digest.update(text)
         return digest.hexdigest()
 

@@ -34,9 +34,7 @@ def numbers(values: pa.ChunkedArray, column: str, place: Source) -> FloatArray:
             f"{place(column)}: type {values.type} where float64 is needed; write it as numbers."
         )
     _refuse_nulls(values, column, place)
-    array: FloatArray = np.ascontiguousarray(
-        values.cast(pa.float64()).to_numpy(), dtype=np.float64
-    )
+    array: FloatArray = np.ascontiguousarray(values.cast(pa.float64()).to_numpy(), dtype=np.float64)
     refuse(~np.isfinite(array), array, column, place, "must be finite")
     return array
 
@@ -124,7 +122,7 @@ def interests(
         if len(values) and (values.min() < 0 or values.max() >= count):
             known = f"unknown {column}: ids run from 0 to {count - 1}"
             refuse((values < 0) | (values >= count), values, column, place, known)
-    csr = build_csr(subscriber, topic, num_subscribers, num_topics)
+    csr = build_csr(subscriber, topic, num_subscribers)
     repeated = find_duplicate(csr)
     if repeated is not None:
         rows = np.flatnonzero((subscriber == repeated[0]) & (topic == repeated[1]))

@@ -1,0 +1,143 @@
+"""What the planning commands share: load, solve, save, show, and the exit status."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from fanwise.cli import console
+from fanwise.errors import FanwiseError, ParameterError
+from fanwise.planning.families import find_family
+
+if TYPE_CHECKING:
+    from fanwise.planning.plan import Plan
+    from fanwise.planning.problem import Problem
+    from fanwise.workload.topic import TopicWorkload
+
+Facts = Iterable[tuple[str, Any]]
+INTERRUPTED = 130
+
+
+def load_workload(folder: Path) -> TopicWorkload:
+    """Read a workload, with a spinner on a terminal."""
+    from fanwise.workload.files import read_workload
+
+    with console.progress() as progress, progress.step(f"reading {folder}"):
+        return read_workload(folder)
+
+
+def solve_and_save(
+    make_problem: Callable[[], Problem],
+    algorithm: str,
+    *,
+    out: Path,
+    overwrite: bool,
+    as_json: bool,
+    seed: int,
+    describe: Callable[[Plan], Facts],
+    time_limit: float | None = None,
+    gap: float | None = None,
+    settings: list[str] | None = None,
+) -> None:
+    """Make a plan, write it, show it, and exit 1 if it breaks a limit, 130 if interrupted.
+
+    Parameters
+    ----------
+    make_problem
+        Loads the workload and states the problem; called once the output is known to be free.
+    describe
+        The family's own lines for people.
+    """
+    from fanwise.workload.folders import refuse_existing
+
+    refuse_existing(out, overwrite=overwrite)
+    knobs = parse_settings(settings)
+    problem = make_problem()
+    with console.progress() as progress:
+        plan = problem.solve(
+            algorithm, seed=seed, time_limit=time_limit, gap=gap, progress=progress, **knobs
+        )
+    plan.save(out, overwrite=overwrite)
+    if as_json:
+        console.print_json({**plan.to_dict(), "plan": str(out)})
+    else:
+        show_plan(plan, describe(plan), out)
+    if plan.is_interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if not plan.feasible:
+        console.warn(f"{out}: the plan breaks a limit (feasible: false); see fanwise verify.")
+        raise typer.Exit(1)
+
+
+def show_plan(plan: Plan, facts: Facts, out: Path) -> None:
+    """Print a plan for people."""
+    rows = [
+        *facts,
+        ("bound on the optimum", plan.bound),
+        ("certified gap", console.percent(plan.gap)),
+        ("seconds", round(plan.seconds["total"], 2)),
+    ]
+    terminal = console.out()
+    terminal.print(console.facts(f"{plan.problem} by {plan.algorithm}", rows))
+    terminal.print(f"Plan {plan.id[:12]} written to {out}", markup=False)
+
+
+def check_algorithm(family: str, name: str, stage: str = "algorithm") -> str:
+    """Refuse an unknown algorithm before anything is loaded."""
+    known = find_family(family).stages[stage]
+    if name not in known:
+        raise ParameterError(stage, f"one of {', '.join(known)}", name)
+    return name
+
+
+def algorithms_help(family: str, stage: str = "algorithm") -> str:
+    """Return the names of a stage's algorithms, for an option's help."""
+    return ", ".join(find_family(family).stages[stage])
+
+
+def parse_settings(settings: list[str] | None) -> dict[str, str]:
+    """Split ``key=value`` options."""
+    knobs = {}
+    for text in settings or []:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise ParameterError("set", "of the form key=value", text)
+        knobs[key.replace("-", "_")] = value
+    return knobs
+
+
+def resolve_tau(tau: str | None, workload: TopicWorkload) -> float | str:
+    """Turn ``--tau`` into a number or ``"column"``; without it the workload's column is used."""
+    if tau is None:
+        if workload.tau is None:
+            raise FanwiseError(
+                "--tau is missing, and the workload has no column 'tau'; give --tau NUMBER."
+            )
+        return "column"
+    if tau == "column":
+        return tau
+    try:
+        return float(tau)
+    except ValueError:
+        raise ParameterError("tau", "a number >= 0 or 'column'", tau) from None
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+
+def parse_duration(text: str, name: str) -> float:
+    """Return seconds from ``90``, ``90s``, ``15m``, ``1h``, ``10d`` or ``2w``."""
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]*)\s*", text)
+    try:
+        assert match is not None
+        seconds = float(match[1]) * _UNITS[match[2] or "s"]
+        assert math.isfinite(seconds)
+        assert seconds > 0
+    except (AssertionError, KeyError, ValueError):
+        raise ParameterError(name, "a duration such as 90s, 15m, 1h or 10d", text) from None
+    return seconds

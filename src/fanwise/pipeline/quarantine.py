@@ -1,0 +1,91 @@
+"""Bad rows: counted by reason, shown as they were, and too many of them stop the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from fanwise.errors import InputError, ParameterError
+from fanwise.pipeline import schema as S
+from fanwise.pipeline.report import Rows
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How many bad rows are let pass: a number, or a share of all rows read."""
+
+    number: int = 0
+    share: float | None = None
+
+    @classmethod
+    def parse(cls, text: str | int) -> Limit:
+        """Read ``100`` or ``0.5%``."""
+        wanted = "a whole number >= 0, or a percentage like 0.1%"
+        digits = str(text).strip()
+        try:
+            if digits.endswith("%"):
+                share = float(digits[:-1]) / 100
+                if 0 <= share <= 1:
+                    return cls(share=share)
+            elif int(digits) >= 0:
+                return cls(int(digits))
+        except ValueError:
+            pass
+        raise ParameterError("max-bad-rows", wanted, text)
+
+    def allows(self, num_bad: int, rows: int) -> bool:
+        if self.share is not None:
+            return num_bad <= self.share * rows
+        return num_bad <= self.number
+
+    def __str__(self) -> str:
+        return f"{self.number}" if self.share is None else f"{100 * self.share:g}%"
+
+
+def bad_rows(checked: DataFrame, trace: str) -> DataFrame:
+    """Return the bad rows as ``trace``, ``file``, ``reason`` and ``row``, the row as JSON or text."""
+    original = [name for name in checked.columns if not name.startswith("_")]
+    as_json = F.to_json(F.struct(*(F.col(f"`{name}`") for name in original)))
+    text = F.coalesce(F.col(S.MALFORMED), as_json) if S.MALFORMED in checked.columns else as_json
+    return checked.where(F.col(S.VERDICT) >= S.FIRST_BAD).select(
+        F.lit(trace).alias("trace"),
+        F.input_file_name().alias("file"),
+        S.reason_text(F.col(S.VERDICT)).alias("reason"),
+        text.alias("row"),
+    )
+
+
+def all_bad_rows(checked: Mapping[str, DataFrame]) -> DataFrame:
+    """Return the bad rows of several traces."""
+    return reduce(
+        DataFrame.unionByName, (bad_rows(frame, trace) for trace, frame in checked.items())
+    )
+
+
+def refuse_too_many(limit: Limit, rows: Rows, checked: DataFrame, place: str) -> None:
+    """Raise if one trace alone has more bad rows than any share of it allows."""
+    if limit.share is None and not limit.allows(rows.num_bad, rows.rows):
+        raise too_many(limit, rows, checked, place, rows.num_bad)
+
+
+def too_many(
+    limit: Limit, rows: Rows, checked: DataFrame, place: str, num_bad: int
+) -> InputError:
+    """Return the error: how many, the commonest reason, and the first example of it."""
+    reason, count = max(rows.bad.items(), key=lambda item: item[1])
+    example = bad_rows(checked, place).where(F.col("reason") == reason).first()
+    file, row = "", "?"
+    if example is not None:
+        file = unquote(example["file"]).rsplit("/", 1)[-1]
+        row = example["row"] if len(example["row"]) <= 200 else example["row"][:200] + "…"
+    inside = f" in {file}" if file and not place.endswith(file) else ""
+    return InputError(
+        f"{place}: {num_bad} bad row{'s' if num_bad > 1 else ''}, more than --max-bad-rows "
+        f"{limit}; most often {reason!r} ({count}), as in {row}{inside}; "
+        "repair them, or allow more and find them in quarantine/."
+    )

@@ -1,0 +1,66 @@
+"""Names of columns, and the verdicts on rows: fine, outside the period, or bad for a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from fanwise.errors import InputError
+
+# Columns that checks add to a trace; the trace's own columns stay, for the quarantine.
+TOPIC = "_topic"
+SUBSCRIBER = "_subscriber"
+INSTANT = "_instant"  # microseconds since the epoch
+BYTES = "_bytes"
+EVENTS = "_events"
+SINCE = "_since"  # microseconds since the epoch, null: always
+UNTIL = "_until"
+VERDICT = "_verdict"
+
+# The raw text of a row that its reader could not take apart, null for the others.
+MALFORMED = "_malformed"
+
+FINE = 0
+OUTSIDE = 1
+REASONS = (
+    "malformed row",
+    "no topic",
+    "no subscriber",
+    "no timestamp",
+    "timestamp not ISO 8601 or epoch seconds",
+    "bytes not a number >= 0",
+    "events not a whole number >= 0",
+    "since not ISO 8601 or epoch seconds",
+    "until not ISO 8601 or epoch seconds",
+    "until not after since",
+)
+FIRST_BAD = 2
+
+
+def verdict(reason: str) -> int:
+    """Return the code of a reason."""
+    return FIRST_BAD + REASONS.index(reason)
+
+
+def reason_text(code: Column) -> Column:
+    """Return the words of a code, null for rows that are not bad."""
+    return F.get(F.array(*map(F.lit, REASONS)), code - F.lit(FIRST_BAD))
+
+
+def has_column(frame: DataFrame, name: str) -> bool:
+    """Whether there is such a column; like Spark, blind to upper and lower case."""
+    return name.lower() in (column.lower() for column in frame.columns)
+
+
+def require_columns(frame: DataFrame, names: Iterable[str], place: str) -> None:
+    """Raise unless all columns are there, naming the missing together with the present ones."""
+    missing = [name for name in names if not has_column(frame, name)]
+    if missing:
+        present = [column for column in frame.columns if column != MALFORMED]
+        raise InputError(
+            f"{place}: no column {', '.join(map(repr, missing))}; "
+            f"it has {', '.join(map(repr, present)) or 'none'}; name them by a header, "
+            "--columns or --rename."
+        )

@@ -1,0 +1,227 @@
+"""Starts Spark so that it keeps quiet and fits a laptop, or uses the session that is there."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+from fanwise.errors import FanwiseError, InputError, MissingDependencyError, ParameterError
+from fanwise.pipeline.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Set for the time of our own jobs, also in a session that the user started.
+JOB_SETTINGS = {
+    # Timestamps without a zone mean UTC, whatever the machine's own zone is.
+    "spark.sql.session.timeZone": "UTC",
+}
+HEAP_GIB = 3
+
+
+@contextmanager
+def spark_session(
+    master: str | None = None, conf: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """Yield the active Spark session, else start one and stop it at the end.
+
+    Parameters
+    ----------
+    master
+        As Spark writes it; default: all cores of this machine. Has no effect on a session that
+        runs already.
+    conf
+        Spark settings on top of ours. In a session that runs already only those that can change at
+        run time, and only for the time of the block.
+    """
+    pyspark_sql = import_pyspark()
+    session = pyspark_sql.SparkSession.getActiveSession()
+    if session is not None:
+        with settings(session, {**JOB_SETTINGS, **(conf or {})}):
+            yield session
+        return
+    session = start(master, conf)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def import_pyspark() -> Any:
+    """Return ``pyspark.sql``, or say how to get it."""
+    try:
+        import pyspark.sql
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"this needs PySpark, which cannot be imported ({error}); pip install 'fanwise[spark]'."
+        ) from None
+    return pyspark.sql
+
+
+def start(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """Start a session; see :func:`spark_session`."""
+    pyspark_sql = import_pyspark()
+    from pyspark import SparkConf, SparkContext
+
+    is_local = (master or "local").startswith("local")
+    chosen = {**_defaults(is_local), **(conf or {})}
+    spark_conf = SparkConf(loadDefaults=False)
+    spark_conf.setMaster(master or chosen.get("spark.master", f"local[{_num_cores()}]"))
+    spark_conf.setAppName(chosen.get("spark.app.name", "fanwise"))
+    for key, value in chosen.items():
+        spark_conf.set(key, value)
+    # Spark starts workers with this interpreter, so that they have our packages.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if SparkContext._gateway is None:
+        _launch(spark_conf)
+    try:
+        session = pyspark_sql.SparkSession.builder.config(conf=spark_conf).getOrCreate()
+    except Exception as error:
+        raise InputError(f"Spark does not start: {reason(error)}") from None
+    _silence(session)
+    return session  # type: ignore[no-any-return]
+
+
+def _silence(session: SparkSession) -> None:
+    """Errors reach the caller as exceptions; the log would only say them again, at length."""
+    from pyspark.logger import PySparkLogger
+
+    session.sparkContext.setLogLevel("OFF")
+    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
+
+
+def _defaults(is_local: bool) -> dict[str, str]:
+    defaults = {
+        **JOB_SETTINGS,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Deep plans overflow the default stack now and then, and so does stopping a stream.
+        "spark.driver.extraJavaOptions": "-Xss8m",
+        "spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "fanwise-spark-warehouse"),
+    }
+    if is_local:
+        defaults |= {
+            "spark.driver.memory": _heap(),
+            # Works without a network and with a host name that resolves to nothing.
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            # Adaptive execution merges small ones; many more than cores only costs task starts.
+            "spark.sql.shuffle.partitions": str(max(8, 4 * _num_cores())),
+        }
+    return defaults
+
+
+def _num_cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        return os.cpu_count() or 1
+
+
+def _heap() -> str:
+    """Half of the memory, at most 3 GiB: with Java's own needs that stays below 4."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return f"{HEAP_GIB}g"
+    return f"{max(512, min(HEAP_GIB * 1024, memory // 2**21))}m"
+
+
+def _launch(conf: Any) -> None:
+    """Start the JVM with its output in a file, so that nothing of it reaches the terminal."""
+    from pyspark import SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    java = find_java()
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = str(java.home)
+    try:
+        with tempfile.TemporaryFile() as log:
+            try:
+                gateway = launch_gateway(conf, popen_kwargs={"stdout": log, "stderr": log})
+            except Exception as error:
+                raise InputError(
+                    f"Java {java.version} in {java.home} does not start: "
+                    f"{_last_line(log) or reason(error)}"
+                ) from None
+        SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before
+
+
+def _last_line(log: IO[bytes]) -> str:
+    log.seek(0)
+    lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
+    telling = [line for line in lines if "rror" in line or "xception" in line] or lines
+    return telling[0] if telling else ""
+
+
+@contextmanager
+def settings(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Set run-time settings for a while."""
+    before = {}
+    for key, value in wanted.items():
+        if not session.conf.isModifiable(key):
+            continue
+        before[key] = session.conf.get(key, None)
+        session.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, old)
+
+
+def parse_settings(pairs: list[str] | None) -> dict[str, str]:
+    """Read ``key=value`` options."""
+    result = {}
+    for pair in pairs or []:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ParameterError("conf", "KEY=VALUE, as in spark.executor.memory=8g", pair)
+        result[key.strip()] = value
+    return result
+
+
+@contextmanager
+def translated_errors(place: str) -> Iterator[None]:
+    """Turn what Spark raises into one line that says what went wrong in ``place``."""
+    try:
+        yield
+    except FanwiseError:
+        raise
+    except Exception as error:
+        if not _is_sparks(error):
+            raise
+        raise InputError(f"{place}: {reason(error)}") from error
+
+
+def _is_sparks(error: BaseException) -> bool:
+    return type(error).__module__.split(".")[0] in ("pyspark", "py4j")
+
+
+def reason(error: BaseException) -> str:
+    """Return the first line of the innermost cause."""
+    cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    text = str(error)
+    for _ in range(20):
+        if cause is None:
+            break
+        message = cause.getMessage()
+        if message and not message.startswith("Job aborted"):
+            text = message
+        cause = cause.getCause()
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    line = re.sub(r"^\[[A-Z_.0-9]+\]\s*|\s*SQLSTATE: \w+$", "", line)
+    return line or type(error).__name__

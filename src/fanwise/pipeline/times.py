@@ -1,0 +1,76 @@
+"""Instants and lengths of time as options give them, in whole microseconds."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+
+from fanwise.errors import ParameterError
+
+SECOND = 1_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
+_INSTANT = "an instant in ISO 8601 or epoch seconds, as in 2024-01-31T12:00:00Z"
+
+# Years 1 to 9999: what both Spark and Python can write as a date.
+FIRST_INSTANT = -62_135_596_800 * SECOND
+LAST_INSTANT = 253_402_300_800 * SECOND - 1
+
+
+def parse_instant(text: str | float | datetime, parameter: str) -> int:
+    """Return microseconds since the epoch; without a zone, UTC is meant.
+
+    Digits alone are epoch seconds, so 20240131 is a moment in August 1970: write dates with dashes.
+    """
+    if isinstance(text, datetime):
+        moment = text
+    else:
+        try:
+            seconds = Decimal(str(text).strip())
+        except InvalidOperation:
+            try:
+                moment = datetime.fromisoformat(str(text).strip())
+            except ValueError:
+                raise ParameterError(parameter, _INSTANT, text) from None
+        else:
+            if not seconds.is_finite() or not FIRST_INSTANT <= seconds * SECOND <= LAST_INSTANT:
+                raise ParameterError(parameter, _INSTANT, text)
+            return int((seconds * SECOND).to_integral_value())
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def parse_duration(text: str | float, parameter: str) -> int:
+    """Return microseconds of ``90s``, ``30m``, ``1h``, ``10d``, ``2w``, ``1h30m`` or seconds."""
+    text = str(text).strip().lower()
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)\s*", text)
+    if parts and "".join(re.split(r"\s+", text)) == "".join(n + unit for n, unit in parts):
+        seconds = sum(Decimal(count) * _UNITS[unit] for count, unit in parts)
+    else:
+        try:
+            seconds = Decimal(text)
+        except InvalidOperation:
+            seconds = Decimal(0)
+    if not seconds.is_finite() or not 0 < seconds * SECOND <= LAST_INSTANT:
+        raise ParameterError(parameter, "a length of time > 0 like 90s, 30m, 1h or 10d", text)
+    return int((seconds * SECOND).to_integral_value()) or 1
+
+
+def iso(instant: int) -> str:
+    """Write an instant as 2024-01-31T12:00:00Z, with the fraction only where there is one."""
+    moment = _EPOCH + timedelta(microseconds=instant)
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def folder_name(instant: int) -> str:
+    """Write an instant as 20240131T120000Z."""
+    moment = _EPOCH + timedelta(microseconds=instant)
+    return f"{moment.year:04d}" + moment.strftime("%m%dT%H%M%SZ")
+
+
+def floor_to(instant: int, window: int) -> int:
+    """Return the start of the window, aligned to the epoch, that an instant falls into."""
+    return math.floor(instant // window) * window

@@ -1,0 +1,1 @@
+"""What all families share: problem, solve, plan, bound and gap, checks."""

@@ -1,0 +1,51 @@
+"""Plans for other programs: the tables as CSV, with names instead of ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from fanwise.errors import PlanError
+from fanwise.planning.plan import Plan
+from fanwise.workload.folders import atomic_folder
+
+if TYPE_CHECKING:
+    from fanwise.workload.topic import TopicWorkload
+
+
+def named_tables(plan: Plan, workload: TopicWorkload) -> dict[str, pa.Table]:
+    """Return the plan's tables with topic and subscriber names in place of ids."""
+    if plan.workload != workload.hash:
+        raise PlanError(
+            f"the plan was made for workload {plan.workload[:12]}…, not this one "
+            f"({workload.hash[:12]}…); give the workload it was made for."
+        )
+    name_of = {"topic": workload.topic_names, "subscriber": workload.subscriber_names}
+    tables = {}
+    for name, table in plan.tables.items():
+        for column, names in name_of.items():
+            if column in table.column_names:
+                index = table.column_names.index(column)
+                try:
+                    named = names.take(table.column(column).combine_chunks())
+                except pa.ArrowException:
+                    raise PlanError(
+                        f"{name}.parquet: column {column!r} has an id the workload does not know."
+                    ) from None
+                table = table.set_column(index, column, named)
+        tables[name] = table
+    return tables
+
+
+def export_csv(
+    plan: Plan, workload: TopicWorkload, path: str | Path, *, overwrite: bool = False
+) -> dict[str, int]:
+    """Write one CSV per table into a new folder; return the rows of each."""
+    tables = named_tables(plan, workload)
+    with atomic_folder(path, overwrite=overwrite) as folder:
+        for name, table in tables.items():
+            pa_csv.write_csv(table, folder / f"{name}.csv")
+    return {name: table.num_rows for name, table in tables.items()}

@@ -1,0 +1,175 @@
+"""The one table of families and algorithms, as strings that are resolved on use.
+
+A family decides one kind of question. An algorithm is a function that answers it; families that
+work in stages (provision: choose pairs, then pack them) have one table of algorithms per stage and
+write a combination with a plus sign, as in ``gsp+ffbp``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Literal
+
+from fanwise.errors import ParameterError
+
+Sense = Literal["max", "min"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A tuning knob of one algorithm: how to read it, its default, what it must be."""
+
+    parse: Callable[[str], Any]
+    default: Any
+    constraint: str
+    allows: Callable[[Any], bool] = lambda value: True
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One way to make a plan.
+
+    Attributes
+    ----------
+    target
+        ``module:function``.
+    summary
+        One line for help texts.
+    is_seeded
+        Whether random choices shape the result.
+    settings
+        Knobs for ``--set key=value``.
+    """
+
+    target: str
+    summary: str
+    is_seeded: bool = False
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+
+    def load(self) -> Callable[..., Any]:
+        """Import and return the function."""
+        function: Callable[..., Any] = load(self.target)
+        return function
+
+
+@dataclass(frozen=True)
+class Family:
+    """One kind of question: what is decided, by which algorithms, checked and drawn by what.
+
+    Attributes
+    ----------
+    stages
+        Algorithms by stage, in the order they run, each by name.
+    default
+        The algorithm used when none is named.
+    keys
+        Tables of a plan and the columns that identify a row.
+    """
+
+    name: str
+    question: str
+    sense: Sense
+    problem: str
+    checks: str
+    plots: str
+    stages: Mapping[str, Mapping[str, Algorithm]]
+    default: str
+    keys: Mapping[str, tuple[str, ...]]
+
+    def algorithms(self, algorithm: str) -> tuple[Algorithm, ...]:
+        """Return the algorithm of each stage named by ``algorithm``."""
+        names = algorithm.split("+")
+        if len(names) == len(self.stages) and all(
+            name in table for name, table in zip(names, self.stages.values(), strict=True)
+        ):
+            pairs = zip(names, self.stages.values(), strict=True)
+            return tuple(table[name] for name, table in pairs)
+        known = " + ".join("|".join(table) for table in self.stages.values())
+        raise ParameterError("algorithm", f"one of {known}", algorithm)
+
+
+def load(target: str) -> Any:
+    """Resolve ``module:attribute``."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+SELECT = Family(
+    name="select",
+    question="which topics to serve under a capacity so that most subscribers are satisfied",
+    sense="max",
+    problem="fanwise.select.problem:Selection",
+    checks="fanwise.select.verify:checks",
+    plots="fanwise.select.plots:figures",
+    stages={
+        "algorithm": {
+            "greedy": Algorithm(
+                "fanwise.select.greedy:solve", "best benefit per cost first (the paper's Alg. 2)"
+            ),
+            "random": Algorithm(
+                "fanwise.select.random_order:solve",
+                "topics in random order, as long as they fit",
+                is_seeded=True,
+            ),
+        }
+    },
+    default="greedy",
+    keys={"topics": ("topic",)},
+)
+
+PROVISION = Family(
+    name="provision",
+    question="the cheapest machines and bandwidth that satisfy everybody",
+    sense="min",
+    problem="fanwise.provision.problem:Provisioning",
+    checks="fanwise.provision.verify:checks",
+    plots="fanwise.provision.plots:figures",
+    stages={
+        "select": {
+            "gsp": Algorithm(
+                "fanwise.provision.greedy_pairs:choose_pairs",
+                "greedy pair selection, per subscriber (the paper's Alg. 2)",
+            ),
+        },
+        "pack": {
+            "ffbp": Algorithm(
+                "fanwise.provision.first_fit:pack",
+                "first-fit bin packing, pair by pair (the paper's Alg. 3)",
+            ),
+        },
+    },
+    default="gsp+ffbp",
+    keys={"vms": ("vm",), "allocation": ("vm", "topic", "subscriber")},
+)
+
+FAMILIES: Mapping[str, Family] = {family.name: family for family in (SELECT, PROVISION)}
+
+
+def find_family(name: str) -> Family:
+    """Return the family called ``name``."""
+    if name not in FAMILIES:
+        raise ParameterError("problem", f"one of {', '.join(FAMILIES)}", name)
+    return FAMILIES[name]
+
+
+def resolve_settings(algorithms: tuple[Algorithm, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Check ``--set`` knobs against what the algorithms know and fill in defaults."""
+    known = {key: knob for algorithm in algorithms for key, knob in algorithm.settings.items()}
+    for key in given:
+        if key not in known:
+            names = ", ".join(known) or "none for this algorithm"
+            raise ParameterError("set", f"a known knob ({names})", key)
+    resolved = {}
+    for key, knob in known.items():
+        value = given.get(key, knob.default)
+        if isinstance(value, str):
+            try:
+                value = knob.parse(value)
+            except ValueError:
+                raise ParameterError(key, knob.constraint, value) from None
+        if not knob.allows(value):
+            raise ParameterError(key, knob.constraint, value)
+        resolved[key] = value
+    return resolved

@@ -1,0 +1,73 @@
+"""The fingerprint of a plan: sha256 of problem, algorithm, parameters and sorted tables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fanwise.planning.families import find_family
+
+
+def plan_id(
+    problem: str, algorithm: str, parameters: Mapping[str, Any], tables: Mapping[str, pa.Table]
+) -> str:
+    """Hash what makes a plan this plan; row order and timings do not count."""
+    head = {"problem": problem, "algorithm": algorithm, "parameters": _plain(parameters)}
+    text = json.dumps(head, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    digest = hashlib.sha256(text.encode())
+    keys = find_family(problem).keys
+    for name in sorted(tables):
+        table = sort_rows(tables[name], keys[name])
+        digest.update(f"\n{name} {table.num_rows}".encode())
+        for column in sorted(table.column_names):
+            digest.update(f"\n{column} ".encode())
+            _add_column(digest, table.column(column))
+    return digest.hexdigest()
+
+
+def sort_rows(table: pa.Table, keys: tuple[str, ...]) -> pa.Table:
+    """Sort rows by their key, which costs one look where they are sorted already."""
+    if table.num_rows < 2 or _is_sorted(table, keys):
+        return table
+    return table.sort_by([(key, "ascending") for key in keys])
+
+
+def _is_sorted(table: pa.Table, keys: tuple[str, ...]) -> bool:
+    undecided = np.ones(table.num_rows - 1, dtype=bool)
+    for key in keys:
+        values = table.column(key).to_numpy()
+        if np.any(values[1:][undecided] < values[:-1][undecided]):
+            return False
+        undecided &= values[1:] == values[:-1]
+    return True
+
+
+def _add_column(digest: Any, column: pa.ChunkedArray) -> None:
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        lengths = np.ascontiguousarray(pc.binary_length(column).to_numpy(), dtype=np.int64)
+        digest.update(b"string")
+        digest.update(lengths.tobytes())
+        for chunk in column.chunks:
+            digest.update("".join(chunk.to_pylist()).encode())
+    else:
+        values = np.ascontiguousarray(column.to_numpy())
+        digest.update(values.dtype.str.encode())
+        digest.update(values.tobytes())
+
+
+def _plain(value: Any) -> Any:
+    """Write 27 and 27.0 alike."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value

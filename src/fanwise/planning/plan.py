@@ -1,0 +1,293 @@
+"""Plans: what an algorithm decided, how good it is, and the proof of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fanwise._version import __version__
+from fanwise.errors import ParameterError, PlanError, WorkloadError
+from fanwise.planning.families import FAMILIES, find_family, load
+from fanwise.planning.identity import plan_id
+from fanwise.workload.files import local_path, part_files, read_json
+from fanwise.workload.folders import atomic_folder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fanwise.planning.problem import Outcome, Problem, Run
+    from fanwise.workload.topic import TopicWorkload
+
+FORMAT = "fanwise.plan"
+VERSION = 1
+
+
+def certified_gap(objective: float, bound: float | None, *, is_feasible: bool) -> float | None:
+    """Return how far the plan can be from the optimum: |bound - objective| over the larger.
+
+    0 when both are 0; None without a bound or for an infeasible plan.
+    """
+    if bound is None or not is_feasible:
+        return None
+    largest = max(abs(bound), abs(objective))
+    return 0.0 if largest == 0 else abs(bound - objective) / largest
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A decision with its certificate.
+
+    Attributes
+    ----------
+    problem, algorithm, parameters
+        What was asked and how it was answered.
+    objective, bound, gap
+        The plan's value, a proven bound on the best possible, and the distance between them.
+    feasible
+        Whether every limit holds.
+    tables
+        The decision itself, as Arrow tables with the workload's ids.
+    workload
+        The hash of the workload it was made for.
+    seconds, metrics
+        Time spent by part; what else was measured.
+    """
+
+    problem: str
+    algorithm: str
+    parameters: Mapping[str, Any]
+    objective: float
+    bound: float | None
+    gap: float | None
+    feasible: bool
+    workload: str
+    tables: Mapping[str, pa.Table]
+    seconds: Mapping[str, float]
+    metrics: Mapping[str, Any]
+    id: str
+    version: str = __version__
+    is_interrupted: bool = False
+    source: TopicWorkload | None = field(default=None, repr=False)
+
+    def verify(self, workload: TopicWorkload | None = None) -> None:
+        """Check every constraint and the objective from the workload alone.
+
+        Raises
+        ------
+        VerificationError
+            Names the first violated constraint.
+        """
+        from fanwise.planning.verify import verify
+
+        verify(self._source(workload), self)
+
+    def figures(self, workload: TopicWorkload | None = None) -> dict[str, Figure]:
+        """Draw the family's pictures of this plan, by title."""
+        figures: dict[str, Figure] = load(find_family(self.problem).plots)(
+            self._source(workload), self
+        )
+        return figures
+
+    def plot(self, workload: TopicWorkload | None = None) -> Figure:
+        """Draw the family's main picture of this plan."""
+        return next(iter(self.figures(workload).values()))
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the plan so that the folder appears whole or not at all."""
+        with atomic_folder(local_path(path), overwrite=overwrite) as folder:
+            for name, table in self.tables.items():
+                pq.write_table(table, folder / f"{name}.parquet", compression="snappy")
+            text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+            (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contents of ``plan.json``."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "id": self.id,
+            "workload": self.workload,
+            "problem": self.problem,
+            "algorithm": self.algorithm,
+            "parameters": dict(self.parameters),
+            "objective": self.objective,
+            "bound": self.bound,
+            "gap": self.gap,
+            "feasible": self.feasible,
+            "seconds": dict(self.seconds),
+            "metrics": dict(self.metrics),
+            "fanwise": self.version,
+        }
+
+    def _source(self, workload: TopicWorkload | None) -> TopicWorkload:
+        source = workload if workload is not None else self.source
+        if source is None:
+            raise ParameterError("workload", "given: this plan was read without one", None)
+        return source
+
+
+def make_plan(
+    problem: Problem, algorithm: str, outcome: Outcome, bound: float | None, run: Run
+) -> Plan:
+    """Measure an outcome and put the plan together."""
+    with run.timed("measure"):
+        measured = problem.measure(outcome.tables)
+    parameters = _jsonable(
+        {**problem.parameters(), "seed": run.seed, **_limits(run), **dict(run.settings)}
+    )
+    tables = dict(outcome.tables)
+    objective = float(measured.objective)
+    bound = None if bound is None else float(bound)
+    run.seconds["total"] = run.elapsed()
+    return Plan(
+        problem=problem.family,
+        algorithm=algorithm,
+        parameters=parameters,
+        objective=objective,
+        bound=bound,
+        gap=certified_gap(objective, bound, is_feasible=measured.is_feasible),
+        feasible=measured.is_feasible,
+        workload=problem.workload.hash,
+        tables=tables,
+        seconds={part: round(value, 6) for part, value in run.seconds.items()},
+        metrics=_jsonable({**measured.metrics, **outcome.metrics}),
+        id=plan_id(problem.family, algorithm, parameters, tables),
+        is_interrupted=outcome.is_interrupted,
+        source=problem.workload,
+    )
+
+
+def read_plan(path: str | Path, workload: TopicWorkload | None = None) -> Plan:
+    """Read a plan.
+
+    Parameters
+    ----------
+    path
+        A folder with ``plan.json`` and tables.
+    workload
+        What the plan was made for; needed to verify or draw it.
+
+    Raises
+    ------
+    PlanError
+        In one line: what is missing or malformed. Whether the plan tells the truth is for
+        :meth:`Plan.verify`.
+    """
+    folder = local_path(path)
+    header = _read_header(folder)
+    family = FAMILIES[header["problem"]]
+    tables = {name: _read_table(folder / f"{name}.parquet", keys) for name, keys in
+              family.keys.items()}  # fmt: skip
+    plan = Plan(
+        problem=header["problem"],
+        algorithm=header["algorithm"],
+        parameters=header["parameters"],
+        objective=header["objective"],
+        bound=header["bound"],
+        gap=header["gap"],
+        feasible=header["feasible"],
+        workload=header["workload"],
+        tables=tables,
+        seconds=header["seconds"],
+        metrics=header["metrics"],
+        id=header["id"],
+        version=header["fanwise"],
+    )
+    return plan if workload is None else replace(plan, source=workload)
+
+
+_ENTRIES: Mapping[str, tuple[type | tuple[type, ...], bool]] = {
+    "id": (str, False),
+    "workload": (str, False),
+    "problem": (str, False),
+    "algorithm": (str, False),
+    "parameters": (dict, False),
+    "objective": ((int, float), False),
+    "bound": ((int, float), True),
+    "gap": ((int, float), True),
+    "feasible": (bool, False),
+    "seconds": (dict, False),
+    "metrics": (dict, False),
+    "fanwise": (str, False),
+}
+
+
+def _read_header(folder: Path) -> dict[str, Any]:
+    file = folder / "plan.json"
+    if not folder.is_dir():
+        raise PlanError(f"{folder}: no such folder; give the folder that has plan.json.")
+    try:
+        header = read_json(file, "a plan")
+    except WorkloadError as error:
+        raise PlanError(str(error)) from None
+    if header.get("format") != FORMAT:
+        raise PlanError(f"{file}: format is {header.get('format')!r}, not {FORMAT!r}: not a plan.")
+    version = header.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise PlanError(f"{file}: version must be a whole number >= 1, got {version!r}.")
+    if version > VERSION:
+        raise PlanError(
+            f"{file}: version {version} is newer than {VERSION}, the newest this fanwise reads; "
+            "upgrade fanwise."
+        )
+    for entry, (kind, may_be_null) in _ENTRIES.items():
+        if entry not in header:
+            raise PlanError(f"{file}: no entry {entry!r}; the file is cut or not from fanwise.")
+        value = header[entry]
+        if value is None and may_be_null:
+            continue
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise PlanError(f"{file}: {entry} has the wrong type, got {value!r}.")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise PlanError(f"{file}: {entry} must be finite, got {value!r}.")
+    if header["problem"] not in FAMILIES:
+        raise PlanError(
+            f"{file}: problem must be one of {', '.join(FAMILIES)}, got {header['problem']!r}."
+        )
+    return header
+
+
+def _read_table(path: Path, keys: tuple[str, ...]) -> pa.Table:
+    try:
+        table = pa.concat_tables([pq.read_table(part) for part in part_files(path)])
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise PlanError(f"{path}: not readable as Parquet, cut or damaged ({reason}).") from None
+    except WorkloadError:
+        raise PlanError(f"{path}: not there; a plan folder needs it.") from None
+    for key in keys:
+        if key not in table.column_names:
+            present = ", ".join(map(repr, table.column_names)) or "none"
+            raise PlanError(f"{path}: no column {key!r}; it has {present}.")
+        column = table.column(key)
+        if not pa.types.is_integer(column.type):
+            raise PlanError(f"{path}: column {key!r} has type {column.type}, int32 is needed.")
+        if column.null_count:
+            raise PlanError(f"{path}: column {key!r} has an empty cell; every row needs an id.")
+    return table
+
+
+def _limits(run: Run) -> dict[str, float]:
+    limits = {"time_limit": run.time_limit, "gap": run.gap}
+    return {name: value for name, value in limits.items() if value is not None}
+
+
+def _jsonable(value: Any) -> Any:
+    """Turn NumPy scalars into Python's, and what is not finite into null."""
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

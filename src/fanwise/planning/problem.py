@@ -1,0 +1,193 @@
+"""Problem, run and outcome: what is decided, how it is run, what an algorithm returns."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from fanwise.errors import ParameterError
+from fanwise.planning.families import find_family, resolve_settings
+from fanwise.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from fanwise.planning.plan import Plan
+    from fanwise.workload.topic import TopicWorkload
+
+
+@dataclass
+class Run:
+    """One run of an algorithm: its seed, limits, progress and stopwatch.
+
+    Attributes
+    ----------
+    seed
+        Makes every random choice repeatable; take generators from :meth:`random`.
+    time_limit, gap
+        When an improving algorithm stops: seconds since the start, certified gap.
+    settings
+        The algorithm's knobs, checked and complete.
+    seconds
+        Time spent by part.
+    """
+
+    seed: int = 0
+    time_limit: float | None = None
+    gap: float | None = None
+    progress: Progress = SILENT
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=time.perf_counter)
+
+    def random(self) -> np.random.Generator:
+        """Return a fresh generator for this run's seed."""
+        return np.random.default_rng(self.seed)
+
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.started
+
+    def is_over(self) -> bool:
+        """Whether the time limit has passed."""
+        return self.time_limit is not None and self.elapsed() >= self.time_limit
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Add the time of the block to ``seconds[part]``."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[part] = self.seconds.get(part, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an algorithm returns.
+
+    Attributes
+    ----------
+    tables
+        The plan's tables.
+    bound
+        A proven bound the algorithm found on the way, or None to use the problem's own.
+    metrics
+        What the algorithm has to tell beyond what the problem measures.
+    is_interrupted
+        Whether Ctrl-C ended it early, with the best plan so far.
+    """
+
+    tables: Mapping[str, pa.Table]
+    bound: float | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    is_interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A plan's tables measured: objective, whether every limit holds, metrics."""
+
+    objective: float
+    is_feasible: bool
+    metrics: Mapping[str, Any]
+
+
+class Problem(ABC):
+    """A question about a workload; subclasses are frozen dataclasses, checked when made."""
+
+    family: ClassVar[str]
+    workload: TopicWorkload
+
+    @classmethod
+    @abstractmethod
+    def example(cls, workload: TopicWorkload) -> Problem:
+        """Return a typical problem on a workload, for warming kernels and trying things out."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Every option that shapes a plan, resolved, as JSON values."""
+
+    @abstractmethod
+    def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
+        """Objective, feasibility and metrics of a plan's tables."""
+
+    @abstractmethod
+    def bound(self) -> float | None:
+        """Return a proven bound on the optimum: upper when maximising, lower when minimising."""
+
+    def run(self, algorithms: tuple[Callable[..., Any], ...], run: Run) -> Outcome:
+        """Run the algorithm of each stage; families with several stages chain them."""
+        (algorithm,) = algorithms
+        outcome: Outcome = algorithm(self, run)
+        return outcome
+
+    def solve(
+        self,
+        algorithm: str | None = None,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        gap: float | None = None,
+        progress: Progress = SILENT,
+        **settings: Any,
+    ) -> Plan:
+        """Make a plan.
+
+        Parameters
+        ----------
+        algorithm
+            A name from the family's table; None for its default.
+        seed
+            The same seed gives the same plan, whatever the number of threads.
+        time_limit, gap
+            Where improving and exact algorithms stop.
+        progress
+            Hears about long work.
+        settings
+            Tuning knobs of the algorithm.
+
+        Returns
+        -------
+        Plan
+            With its objective, proven bound and certified gap. A plan that breaks a limit says
+            ``feasible=False``.
+
+        Raises
+        ------
+        InfeasibleError
+            When no plan at all exists.
+        """
+        from fanwise.planning.plan import make_plan
+
+        _check_limits(seed, time_limit, gap)
+        family = find_family(self.family)
+        algorithm = algorithm or family.default
+        entries = family.algorithms(algorithm)
+        run = Run(
+            seed=seed,
+            time_limit=time_limit,
+            gap=gap,
+            progress=progress,
+            settings=resolve_settings(entries, settings),
+        )
+        functions = tuple(entry.load() for entry in entries)
+        with run.timed("solve"):
+            outcome = self.run(functions, run)
+        bound = outcome.bound
+        if bound is None:
+            with run.timed("bound"):
+                bound = self.bound()
+        return make_plan(self, algorithm, outcome, bound, run)
+
+
+def _check_limits(seed: int, time_limit: float | None, gap: float | None) -> None:
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise ParameterError("seed", "a whole number >= 0", seed)
+    for name, value in (("time_limit", time_limit), ("gap", gap)):
+        if value is not None and not value >= 0:
+            raise ParameterError(name, "a number >= 0", value)

@@ -1,0 +1,1 @@
+"""The cheapest machines and bandwidth that satisfy everybody (MCSS)."""

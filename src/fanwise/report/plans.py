@@ -1,0 +1,132 @@
+"""Sections about plans: how good each is, whether it holds, what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from fanwise.errors import PlanError, VerificationError
+from fanwise.planning.export import named_tables
+from fanwise.planning.families import find_family
+from fanwise.planning.plan import Plan
+from fanwise.report.page import Facts, Item, Picture, Section, Table, Text, Verdict
+from fanwise.wording import number, percent
+from fanwise.workload.topic import TopicWorkload
+
+PREVIEW_ROWS = 8
+
+
+def plan_section(plan: Plan, workload: TopicWorkload, *, title: str | None = None) -> Section:
+    """Describe one plan: certificate, verification, pictures, parameters, metrics, first rows.
+
+    Parameters
+    ----------
+    plan, workload
+        The plan, and what it was made for; a plan that fails verification is shown as such.
+    title
+        Heading, by default the problem and the algorithm.
+    """
+    verdict = verification(plan, workload)
+    items: list[Item] = [
+        Text(f"Decides {find_family(plan.problem).question}."),
+        Facts(
+            [
+                ("objective", plan.objective),
+                (f"proven {_side(plan)} bound", plan.bound),
+                ("certified gap", percent(plan.gap)),
+                ("limits", "all kept" if plan.feasible else "broken"),
+            ],
+            is_prominent=True,
+        ),
+        verdict,
+        Text(_certificate(plan)),
+    ]
+    if verdict.holds:  # a broken plan's tables may name things that do not exist
+        items += [Picture(caption, figure) for caption, figure in plan.figures(workload).items()]
+    for heading, values in (("Parameters", plan.parameters), ("Metrics", plan.metrics)):
+        if values:
+            items.append(Facts(_pairs(values), heading))
+    items += _previews(plan, workload)
+    items.append(
+        Facts(
+            [
+                *((f"seconds: {part}", value) for part, value in plan.seconds.items()),
+                ("plan", plan.id),
+                ("workload", plan.workload),
+            ],
+            "Identity and time",
+        )
+    )
+    return Section(title or f"{plan.problem}: {plan.algorithm}", items)
+
+
+def overview_section(plans: Iterable[Plan], *, title: str = "Plans") -> Section:
+    """Put plans side by side in one table."""
+    rows = [
+        [
+            plan.problem,
+            plan.algorithm,
+            plan.objective,
+            plan.bound,
+            percent(plan.gap),
+            "kept" if plan.feasible else "broken",
+            plan.seconds.get("total", sum(plan.seconds.values())),
+        ]
+        for plan in plans
+    ]
+    columns = ["problem", "algorithm", "objective", "bound", "gap", "limits", "seconds"]
+    return Section(title, [Table(columns, rows)])
+
+
+def verification(plan: Plan, workload: TopicWorkload) -> Verdict:
+    """Check a plan from scratch."""
+    try:
+        plan.verify(workload)
+    except VerificationError as error:
+        return Verdict(False, f"Verification failed: {error}")
+    return Verdict(True, "Verified: every constraint and the objective were checked from scratch.")
+
+
+def _side(plan: Plan) -> str:
+    return "upper" if find_family(plan.problem).sense == "max" else "lower"
+
+
+def _certificate(plan: Plan) -> str:
+    if not plan.feasible:
+        return "The plan breaks a limit: it is the best effort, and no gap is certified."
+    if plan.bound is None or plan.gap is None:
+        return "No bound is known, so how much better a plan could be is open."
+    if plan.gap == 0:
+        return "The plan is optimal: it meets the bound."
+    extreme = "more" if find_family(plan.problem).sense == "max" else "less"
+    return (
+        f"No plan can reach {extreme} than {number(plan.bound)}: "
+        f"this one is within {percent(plan.gap)} of the best possible."
+    )
+
+
+def _pairs(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [(name.replace("_", " "), value) for name, value in values.items()]
+
+
+def _previews(plan: Plan, workload: TopicWorkload) -> list[Table]:
+    heads = {name: table.slice(0, PREVIEW_ROWS) for name, table in plan.tables.items()}
+    try:
+        named = named_tables(replace(plan, tables=heads), workload)
+    except PlanError:  # unknown ids, or another workload's plan: the verdict says so
+        named = heads
+    previews = []
+    for name, head in named.items():
+        num_rows = plan.tables[name].num_rows
+        note = f"The first {head.num_rows} of {number(num_rows)} rows."
+        columns = [head.column(index).to_pylist() for index in range(head.num_columns)]
+        previews.append(
+            Table(
+                head.column_names,
+                list(zip(*columns, strict=True)),
+                f"Table {name}",
+                note if num_rows > head.num_rows else "",
+            )
+        )
+    return previews

@@ -1,0 +1,62 @@
+"""Sections about a workload: where it came from, and what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fanwise.report.page import Facts, Item, Picture, Section, Table
+from fanwise.workload.plots import figures
+from fanwise.workload.statistics import Statistics, workload_statistics
+from fanwise.workload.tables import counts, tables
+from fanwise.workload.topic import TopicWorkload
+
+
+def workload_section(
+    workload: TopicWorkload, statistics: Statistics | None = None, *, title: str = "Workload"
+) -> Section:
+    """Describe a workload by counts, pictures and tables; measures it unless that is done."""
+    statistics = statistics or workload_statistics(workload)
+    items: list[Item] = [Facts(counts(statistics), is_prominent=True)]
+    items += [Picture(caption, figure) for caption, figure in figures(statistics).items()]
+    items += [Table(table.columns, table.rows, title=table.title) for table in tables(statistics)]
+    return Section(title, items)
+
+
+def ingest_section(report: Mapping[str, Any], *, title: str = "Ingested") -> Section:
+    """Show what a pipeline read, dropped and kept.
+
+    Parameters
+    ----------
+    report
+        Counts by name. A nested mapping (bad rows by reason) becomes a table of its own, and a
+        mapping of mappings (counts for each input) one with a row for each.
+    """
+    plain = [(_words(name), value) for name, value in report.items() if not _is_nested(value)]
+    items: list[Item] = [Facts(plain)] if plain else []
+    items += [
+        _nested_table(_words(name).capitalize(), value)
+        for name, value in report.items()
+        if _is_nested(value)
+    ]
+    return Section(title, items)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Mapping) and len(value) > 0
+
+
+def _nested_table(title: str, nested: Mapping[str, Any]) -> Table:
+    inner = [value for value in nested.values() if isinstance(value, Mapping)]
+    if len(inner) < len(nested):
+        rows = [[_words(name), value] for name, value in nested.items()]
+        return Table(["", "count"], rows, title)
+    columns = list(dict.fromkeys(column for value in inner for column in value))
+    rows = [
+        [_words(name), *(value.get(column) for column in columns)] for name, value in nested.items()
+    ]
+    return Table(["", *map(_words, columns)], rows, title)
+
+
+def _words(name: object) -> str:
+    return str(name).replace("_", " ")

@@ -1,0 +1,75 @@
+"""What the common suite needs to know of each family.
+
+A new family adds one entry here and inherits every test of ``planning/test_common_suite.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from tests.oracles import provision_oracle, select_oracle
+from tests.provision.breaks import BREAKS as PROVISION_BREAKS
+from tests.select.breaks import BREAKS as SELECT_BREAKS
+from tests.strategies import Instance
+
+import fanwise as fw
+from fanwise.planning.families import FAMILIES
+from fanwise.planning.problem import Problem
+from fanwise.workload.topic import TopicWorkload
+
+
+@dataclass(frozen=True)
+class FamilyCase:
+    """How to pose, solve exactly and break problems of one family."""
+
+    pose: Callable[[TopicWorkload, Instance], Problem]
+    optimum: Callable[[Problem, Instance], float | None]
+    breaks: Mapping[str, Callable[[fw.Plan], fw.Plan]]
+
+
+def _tau(instance: Instance) -> float | str:
+    return "column" if isinstance(instance.tau, list) else instance.tau
+
+
+def _pose_selection(workload: TopicWorkload, instance: Instance) -> fw.Selection:
+    return fw.Selection(workload, tau=_tau(instance), capacity="45%")
+
+
+def _best_selection(problem: fw.Selection, instance: Instance) -> float:
+    return float(
+        select_oracle.optimum(
+            instance.rates,
+            instance.interests,
+            instance.tau,
+            problem.limit * (1 + 1e-12),
+            cost=instance.cost,
+            weight=instance.weight,
+        )
+    )
+
+
+def _pose_provisioning(workload: TopicWorkload, instance: Instance) -> fw.Provisioning:
+    return fw.Provisioning(workload, tau=_tau(instance))
+
+
+def _best_provisioning(problem: fw.Provisioning, instance: Instance) -> float | None:
+    return provision_oracle.optimum_of(problem, instance)
+
+
+CASES: Mapping[str, FamilyCase] = {
+    "select": FamilyCase(_pose_selection, _best_selection, SELECT_BREAKS),
+    "provision": FamilyCase(_pose_provisioning, _best_provisioning, PROVISION_BREAKS),
+}
+
+ALGORITHMS = [
+    (family.name, "+".join(names))
+    for family in FAMILIES.values()
+    for names in product(*family.stages.values())
+]
+"""Every (family, algorithm) there is: a new algorithm is tested without a line here."""
+
+
+def is_seeded(family: str, algorithm: str) -> bool:
+    return any(entry.is_seeded for entry in FAMILIES[family].algorithms(algorithm))

@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from fanwise.cli import report as report_command
+from fanwise.errors import InputError, OutputExistsError, VerificationError
+from fanwise.report import page
+from fanwise.report.page import Facts, Picture, Report, Table, Text, Verdict
+from fanwise.report.plans import overview_section, plan_section, verification
+from fanwise.report.workloads import ingest_section, workload_section
+from fanwise.select.problem import Selection
+from fanwise.workload.files import write_workload
+from fanwise.workload.look import new_axes
+from fanwise.workload.statistics import workload_statistics
+from fanwise.workload.topic import TopicWorkload
+
+ATTACK = "<script>alert('&')</script>\"><img src=x onerror=alert(1)>"
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: every tag closed in order, ids unique."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.ids, self.text, self.addresses = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+        assert len(self.ids) == len(set(self.ids))
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        values = dict(attributes)
+        assert not any(name.startswith("on") for name in values), attributes
+        self.ids += [values["id"]] if "id" in values else []
+        self.addresses += [values[name] for name in ("src", "href", "srcset") if name in values]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if data.strip() and "style" not in self.open:
+            self.text.append(data.strip())
+
+
+def read(report):
+    text = report.html()
+    parsed = Page(text)
+    assert text.startswith("<!DOCTYPE html>")
+    # nothing is fetched: no link leads outside, no style imports anything
+    without_pictures = re.sub(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=]+", "", text)
+    assert not re.search(r"https?:|//[a-z]|url\(|@import|<script|<iframe", without_pictures)
+    for address in parsed.addresses:
+        assert address.startswith(("data:image/", "#section-")), address[:80]
+    targets = {address[1:] for address in parsed.addresses if address.startswith("#")}
+    assert targets <= set(parsed.ids)
+    return parsed
+
+
+@pytest.fixture(scope="module")
+def workload():
+    random = np.random.default_rng(4)
+    subscriber, topic = np.nonzero(random.random((60, 12)) < 0.3)
+    names = [ATTACK, *(f"artist {number}" for number in range(11))]
+    return TopicWorkload.from_arrays(
+        random.integers(1, 90, 12), subscriber, topic, num_subscribers=60, topic_names=names
+    )
+
+
+@pytest.fixture(scope="module")
+def plan(workload):
+    return Selection(workload, tau=30, capacity="40%").solve("greedy", seed=1)
+
+
+def some_figure(num_points=10):
+    figure, axes = new_axes()
+    axes.plot(np.random.default_rng(0).random(num_points), ".", label=ATTACK)
+    return figure
+
+
+def test_every_kind_of_item_is_shown():
+    report = Report("A title", "and what it is about").section(
+        "First",
+        [
+            Text("A paragraph."),
+            Facts([("topics", 1234), ("nothing", None), ("list", [1, "a"])], "Sizes"),
+            Facts([("objective", 0.5)], is_prominent=True),
+            Table(["name", "count"], [("a", 1), ("b", 20000)], "Rows", "All of them."),
+            Verdict(True, "Holds."),
+            Verdict(False, "Does not."),
+            Picture("A cloud", some_figure()),
+        ],
+    )
+    parsed = read(report)
+    for text in ("A title", "and what it is about", "First", "A paragraph.", "1,234", '[1, "a"]',
+                 "0.5", "20,000", "All of them.", "✓ Holds.", "✗ Does not.", "A cloud",
+                 "Sizes", "Rows"):  # fmt: skip
+        assert text in parsed.text
+    assert parsed.tags.count("img") == 1
+    assert report.failures == ["Does not."]
+    assert 'class="number">20,000' in report.html()
+    assert "<nav" not in report.html()
+
+
+def test_sections_are_listed_and_linked():
+    report = Report("Three")
+    for title in ("one", "two", "three"):
+        report.section(title, [])
+    parsed = read(report)
+    assert [a for a in parsed.addresses if a.startswith("#")] == [
+        "#section-1",
+        "#section-2",
+        "#section-3",
+    ]
+
+
+def test_all_text_is_escaped():
+    items = [
+        Text(ATTACK),
+        Facts([(ATTACK, ATTACK)], ATTACK),
+        Facts([(ATTACK, {"key": ATTACK})], is_prominent=True),
+        Table([ATTACK], [[ATTACK], [[ATTACK]]], ATTACK, ATTACK),
+        Verdict(False, ATTACK),
+        Picture(ATTACK, some_figure()),
+    ]
+    report = Report(ATTACK, ATTACK)
+    for _ in range(3):
+        report.section(ATTACK, items)
+    parsed = read(report)
+    assert "script" not in parsed.tags
+    assert parsed.tags.count("img") == 3
+    assert parsed.text.count(ATTACK) >= 3 * 8
+
+
+def test_pictures_are_vectors_until_they_grow_too_large(monkeypatch):
+    assert Picture("", some_figure()).address().startswith("data:image/svg+xml;base64,")
+    monkeypatch.setattr(page, "MAX_SVG_BYTES", 1000)
+    kind, _, content = Picture("", some_figure()).address().partition(",")
+    assert kind == "data:image/png;base64"
+    assert base64.b64decode(content).startswith(b"\x89PNG")
+
+
+def test_names_of_topics_cannot_inject(workload, plan):
+    report = Report("Plan").add(workload_section(workload), plan_section(plan, workload))
+    parsed = read(report)
+    assert ATTACK in parsed.text  # the table of topics shows it, as text
+    assert "script" not in parsed.tags
+    assert parsed.tags.count("img") == len(plan.figures()) + 5
+
+
+def test_workload_section_shows_the_statistics(workload):
+    statistics = workload_statistics(workload)
+    parsed = read(Report("W").add(workload_section(workload, statistics)))
+    for text in ("60", f"{workload.num_pairs:,}", "1 day", "Distributions"):
+        assert text in parsed.text
+    assert parsed.tags.count("figure") == 5
+
+
+def test_workload_section_of_nothing():
+    parsed = read(Report("W").add(workload_section(TopicWorkload.from_arrays([], [], []))))
+    assert parsed.tags.count("figure") == 5
+
+
+def test_ingest_section_shows_counts_and_reasons():
+    section = ingest_section(
+        {
+            "rows_read": 1000,
+            "bad_rows": {"no timestamp": 3, "<b>empty</b> topic": 2},
+            "inputs": {"publications": {"rows": 900, "bad": 4}, "subscriptions": {"rows": 100}},
+            "quarantine": {},
+        }
+    )
+    parsed = read(Report("I").add(section))
+    for text in ("rows read", "1,000", "Bad rows", "no timestamp", "<b>empty</b> topic", "Inputs",
+                 "publications", "900"):  # fmt: skip
+        assert text in parsed.text
+    assert "b" not in parsed.tags
+    assert parsed.tags.count("table") == 2
+
+
+def test_ingest_section_of_nothing():
+    assert ingest_section({}).items == []
+
+
+def test_plan_section_shows_the_certificate(workload, plan):
+    parsed = read(Report("P").add(plan_section(plan, workload)))
+    assert f"{int(plan.objective):,}" in parsed.text
+    assert plan.id in parsed.text
+    assert any(text.startswith("✓ Verified") for text in parsed.text)
+    for text in ("capacity percent", "40", "served", "The first 8 of 12 rows.", "greedy"):
+        assert any(text in found for found in parsed.text), text
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"bound": None, "gap": None}, "No bound is known"),
+        ({"bound": 50.0, "objective": 50.0, "gap": 0.0}, "The plan is optimal"),
+        ({"bound": 50.0, "objective": 40.0, "gap": 0.2}, "more than 50: this one is within 20%"),
+        ({"feasible": False, "gap": None}, "The plan breaks a limit"),
+    ],
+)
+def test_plan_section_explains_the_certificate(workload, plan, change, says):
+    parsed = read(Report("P").add(plan_section(replace(plan, **change), workload)))
+    assert any(says in text for text in parsed.text)
+
+
+def test_a_false_plan_is_shown_as_such(workload, plan):
+    false = replace(plan, objective=plan.objective + 1)
+    verdict = verification(false, workload)
+    assert not verdict.holds
+    with pytest.raises(VerificationError) as error:
+        false.verify()
+    assert str(error.value) in verdict.text
+    report = Report("P").add(plan_section(false, workload))
+    assert report.failures == [verdict.text]
+    assert read(report).tags.count("img") == 0
+
+
+def test_a_plan_of_another_workload_is_shown_with_ids(workload, plan):
+    other = TopicWorkload.from_arrays([1.0], [0], [0])
+    report = Report("P").add(plan_section(plan, other))
+    assert len(report.failures) == 1
+    assert ATTACK not in read(report).text
+
+
+def test_overview_puts_plans_side_by_side(workload, plan):
+    other = Selection(workload, tau=30, capacity="40%").solve("random", seed=1)
+    parsed = read(Report("P").add(overview_section([plan, other])))
+    assert {"greedy", "random", "objective", "gap"} <= set(parsed.text)
+
+
+def test_the_same_report_is_the_same_page(workload):
+    pages = [Report("W").add(workload_section(workload)).html() for _ in range(2)]
+    assert pages[0] == pages[1]
+
+
+def test_save_is_atomic(tmp_path):
+    path = tmp_path / "new" / "report.html"
+    report = Report("Saved").section("S", [Text("héllo – 日本")])  # noqa: RUF001
+    assert report.save(path) == path
+    assert path.read_text(encoding="utf-8") == report.html()
+    with pytest.raises(OutputExistsError, match="exists already"):
+        report.save(path)
+    Report("Again").save(path, overwrite=True)
+    assert "Again" in path.read_text(encoding="utf-8")
+    with pytest.raises(OutputExistsError, match="is a folder"):
+        report.save(tmp_path, overwrite=True)
+    assert [entry.name for entry in path.parent.iterdir()] == ["report.html"]
+
+
+def test_a_failed_save_leaves_nothing(tmp_path):
+    broken = Report("B").section("S", [Table(["a"], [[1, 2]])])
+    broken.sections[0].items[0].__dict__["rows"] = 5  # cannot be iterated
+    with pytest.raises(TypeError):
+        broken.save(tmp_path / "new" / "report.html")
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(InputError, match="cannot be"):
+        Report("B").save(blocked / "report.html")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    report_command.register(app)
+    return lambda *arguments: CliRunner().invoke(app, ["report", *map(str, arguments)])
+
+
+@pytest.fixture
+def folders(tmp_path, workload, plan):
+    write_workload(workload, tmp_path / "workload")
+    plan.save(tmp_path / "plan")
+    return tmp_path
+
+
+def test_command_writes_a_page(run, folders):
+    out = folders / "report.html"
+    result = run("--workload", folders / "workload", folders / "plan", "--out", out, "--json",
+                 "--title", "My <plan>")  # fmt: skip
+    assert result.exit_code == 0, result.exception
+    assert json.loads(result.stdout)["failures"] == []
+    text = out.read_text(encoding="utf-8")
+    assert "<h1>My &lt;plan&gt;</h1>" in text
+    assert "select: greedy" in Page(text).text
+
+
+def test_command_without_plans(run, folders):
+    out = folders / "report.html"
+    assert run("--workload", folders / "workload", "--out", out).exit_code == 0
+    assert run("--workload", folders / "workload", "--out", out).exit_code != 0
+    assert run("--workload", folders / "workload", "--out", out, "--overwrite").exit_code == 0
+
+
+def test_command_fails_on_a_false_plan_but_writes_the_page(run, folders):
+    file = folders / "plan" / "plan.json"
+    header = json.loads(file.read_text(encoding="utf-8"))
+    header["objective"] += 1
+    file.write_text(json.dumps(header), encoding="utf-8")
+    out = folders / "report.html"
+    result = run("--workload", folders / "workload", folders / "plan", "--out", out)
+    assert isinstance(result.exception, VerificationError)
+    assert "✗ Verification failed" in out.read_text(encoding="utf-8")

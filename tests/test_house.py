@@ -1,0 +1,82 @@
+"""The house rules that no linter sees."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+from tests.strategies import Instance
+
+import fanwise as fw
+from fanwise.cli.main import COMMANDS
+
+HEAVY = ("pyspark", "numba", "matplotlib", "scipy", "pandas")
+ROOT = Path(__file__).parents[1]
+
+
+def modules_loaded_by(code: str) -> set[str]:
+    script = f"{code}\nimport sys, json; sys.stderr.write(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stderr))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import fanwise",
+        "from fanwise.cli.main import main\ntry: main(['--help'])\nexcept SystemExit: pass",
+        "from fanwise.cli.main import main\ntry: main(['select', '--help'])\nexcept SystemExit: pass",
+    ],
+    ids=["import", "help", "select help"],
+)
+def test_nothing_heavy_is_loaded(code):
+    loaded = modules_loaded_by(code)
+    assert not loaded & set(HEAVY)
+
+
+def test_the_public_surface_resolves():
+    for name in fw.__all__:
+        assert getattr(fw, name) is not None
+    assert set(fw.__all__) <= set(dir(fw))
+    with pytest.raises(AttributeError, match="nonsense"):
+        fw.nonsense  # noqa: B018
+
+
+def test_workload_json_follows_its_schema(tmp_path):
+    fw.write_workload(Instance([1.0], [[0]], tau=1).workload(), tmp_path / "w")
+    schema = json.loads((files("fanwise") / "schemas" / "workload.schema.json").read_text())
+    header = json.loads((tmp_path / "w" / "workload.json").read_text())
+    jsonschema.validate(header, schema)
+    for broken in ({"topics": -1}, {"format": "x"}, {"period_seconds": 0}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**header, **broken}, schema)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command, capsys):
+    from fanwise.cli.main import main
+
+    with pytest.raises(SystemExit) as done:
+        main([command, "--help"])
+    assert done.value.code == 0
+    assert f"fanwise {command}" in capsys.readouterr().out
+
+
+def test_oracles_share_no_code_with_the_package():
+    for oracle in (ROOT / "tests" / "oracles").glob("*.py"):
+        assert "import fanwise" not in oracle.read_text(), oracle.name
+        assert "from fanwise" not in oracle.read_text(), oracle.name
+
+
+def test_verify_uses_no_kernel():
+    for check in (ROOT / "src" / "fanwise").glob("*/verify.py"):
+        text = check.read_text()
+        for word in ("kernels", "arrays.jit", "arrays.csr", "sum_rows", "bounds", ".demand("):
+            assert word not in text, f"{check}: {word}"
