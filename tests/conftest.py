@@ -2,8 +2,54 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 # Kernels compile inside the first example: a deadline would measure the compiler.
 settings.register_profile("fanwise", deadline=None)
 settings.load_profile("fanwise")
+
+STRICT = os.environ.get("FANWISE_STRICT") == "1"
+"""Nothing may be skipped for want of a tool; set by CI."""
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of public data sets and test vectors."""
+    folder = os.environ.get("FANWISE_DATA")
+    if not folder:
+        pytest.skip("FANWISE_DATA is not set")
+    if not Path(folder, "data").is_dir():
+        pytest.fail(f"FANWISE_DATA={folder} has no folder data")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """The one Spark session of all tests, started by the first that needs it."""
+    from fanwise.pipeline.session import start
+
+    session = start(
+        "local[2]",
+        {
+            "spark.sql.shuffle.partitions": "3",
+            "spark.sql.adaptive.coalescePartitions.enabled": "false",
+            "spark.driver.memory": "1g",
+        },
+    )
+    yield session
+    session.stop()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    has_data = bool(os.environ.get("FANWISE_DATA"))
+    may_skip = item.get_closest_marker("data") is not None and not has_data
+    if STRICT and report.skipped and not hasattr(report, "wasxfail") and not may_skip:
+        report.outcome = "failed"
+        report.longrepr = f"skipped in strict mode: {report.longrepr}"

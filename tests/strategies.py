@@ -63,9 +63,7 @@ def instances(
     num_topics = draw(st.integers(0, max_topics))
     num_subscribers = draw(st.integers(0, max_subscribers))
     topics = st.lists(st.integers(0, num_topics - 1), unique=True, max_size=num_topics)
-    interests = [
-        sorted(draw(topics)) if num_topics else [] for _ in range(num_subscribers)
-    ]
+    interests = [sorted(draw(topics)) if num_topics else [] for _ in range(num_subscribers)]
     one_tau = st.one_of(st.just(0), st.integers(1, 120)).map(float)
     column = st.lists(one_tau, min_size=num_subscribers, max_size=num_subscribers)
     tau = draw(st.one_of(one_tau, column) if with_tau_column else one_tau)

@@ -29,6 +29,13 @@ def percent(share: float | None) -> str:
     return f"{100 * share:.3g}%"
 
 
+def money(usd: float | None) -> str:
+    """Write dollars: cents for sums that people pay, digits for those that would round to 0."""
+    if usd is None:
+        return ABSENT
+    return f"${usd:,.2f}" if usd == 0 or abs(usd) >= 1 else f"${usd:.4g}"
+
+
 def size(num_bytes: float | None) -> str:
     """Write an amount of data in decimal units, as traffic is billed."""
     if num_bytes is None:

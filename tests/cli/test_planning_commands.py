@@ -218,7 +218,10 @@ def test_plot(run, workload, tmp_path, command):
     assert done.status == 0
     for file in done.json["files"]:
         assert (tmp_path / "pictures" / file).read_bytes().startswith(b"\x89PNG")
-    assert run("plot", workload, tmp_path / "plan", "-o", tmp_path / "x", "--format", "gif").status == 2  # noqa: E501
+    assert (
+        run("plot", workload, tmp_path / "plan", "-o", tmp_path / "x", "--format", "gif").status
+        == 2
+    )  # noqa: E501
 
 
 @both

@@ -24,9 +24,7 @@ def normal_cost(rates, interests):
 
 def value(rates, interests, tau, served, metric="binary", weight=None):
     total = Fraction(0)
-    for v, (topics, need) in enumerate(
-        zip(interests, demand(rates, interests, tau), strict=True)
-    ):
+    for v, (topics, need) in enumerate(zip(interests, demand(rates, interests, tau), strict=True)):
         if need == 0:
             continue
         got = sum((Fraction(rates[t]) for t in topics if t in served), Fraction(0))

@@ -115,11 +115,9 @@ def shrink_the_machines(plan):
     used = column(plan, "vms", "in_bytes") + column(plan, "vms", "out_bytes")
     capacity = float(used.max()) * (1 - 1e-8)  # just over the tolerance
     mbps = capacity * 8 / 1e6 / plan.source.period_seconds
-    catalog = [
-        {**entry, "mbps": mbps} if entry["instance"] == plan.parameters["instance"] else entry
-        for entry in plan.parameters["catalog"]
-    ]
-    plan = set_parameter(catalog=catalog)(plan)
+    rent = float(column(plan, "vms", "usd_per_hour")[0])
+    entry = {plan.parameters["instance"]: {"usd_per_hour": rent, "mbps": mbps}}
+    plan = set_parameter(catalog=entry)(plan)
     plan = set_column("vms", "mbps", np.full(len(used), mbps))(plan)
     return set_column("vms", "capacity_bytes", np.full(len(used), capacity))(plan)
 
@@ -196,11 +194,17 @@ CAUGHT_BY = {
     "a message size of 0": (set_parameter(message_bytes=0), "message_bytes"),
     "another horizon": (set_parameter(horizon_seconds=7.0), "objective"),
     "no horizon": (set_parameter(horizon_seconds=None), "horizon_seconds"),
-    "no catalogue": (set_parameter(catalog=None), "catalog"),
-    "a broken catalogue": (set_parameter(catalog=[{"instance": "c3.large"}]), "catalog"),
+    "a catalogue of names": (set_parameter(catalog=["c3.large"]), "catalog"),
+    "a catalogue without prices": (set_parameter(catalog={"c3.large": {"mbps": 1}}), "catalog"),
+    "another catalogue": (
+        lambda plan: set_parameter(
+            catalog={plan.parameters["instance"]: {"usd_per_hour": 9.0, "mbps": 9.0}}
+        )(plan),
+        "usd_per_hour",
+    ),
     "an instance not in the catalogue": (set_parameter(instance="z9.huge"), "instance"),
     **{
-        f"a wrong metric {name}": (set_metric(name, value), name)
+        f"a wrong metric {name}": (set_metric(name, value), f"metrics.{name}")
         for name, value in {
             "vms": 99,
             "cost_machines": -1.0,

@@ -1,6 +1,7 @@
 import json
 import math
 import os
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import provision_oracle as oracle
-from tests.provision.breaks import CAUGHT_BY
+from tests.provision.breaks import CAUGHT_BY, add_machine, place, rows_of
 from tests.strategies import Instance, instances, odd_rates
 
 import fanwise as fw
@@ -17,6 +18,7 @@ from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.verify import checks
 from fanwise.provision.bounds import paper_bound, round_up
 from fanwise.provision.catalogue import Instance as Machine
+from fanwise.provision.kernels import pack_first_fit
 
 PERIOD = 8.0  # seconds: a machine of c / 1e6 mbps moves c bytes in a period
 
@@ -294,21 +296,22 @@ def test_every_break_is_caught_by_its_check(name, capacity):
     assert "\n" not in failed.problem
 
 
-def test_a_pair_on_two_machines_is_allowed_but_paid_for():
-    plan = pose(SPREAD, 802).solve()
-    vms, allocation = plan.tables["vms"], plan.tables["allocation"]
+def test_a_pair_on_two_machines_is_paid_twice_and_counts_once():
     problem = pose(SPREAD, 802)
-    measured = problem.measure({"vms": vms, "allocation": allocation})
-    assert measured.objective == plan.objective
+    plan = problem.solve()
+    machines = add_machine(plan)
+    rows = rows_of(plan)
+    twice = place(plan, [*rows, (len(machines) - 1, *rows[0][1:])], machines)
+    measured = problem.measure(twice.tables)
     assert measured.is_feasible
-    fewer = problem.measure({"vms": vms, "allocation": allocation.slice(1)})
-    assert not fewer.is_feasible
-    assert fewer.objective < plan.objective
+    price = 4e7 / 1e9 / PERIOD
+    extra = 1.0 + 2 * SPREAD.rates[rows[0][1]] * price  # rent, one copy in, one out
+    assert measured.objective == pytest.approx(plan.objective + extra)
+    instead = [row for row in rows if row[2] != rows[0][2]] + [rows[0]] * 2
+    assert not problem.measure(place(plan, instead).tables).is_feasible
 
 
 def test_row_order_does_not_matter():
-    from dataclasses import replace
-
     plan = pose(SPREAD, 802).solve()
     rng = np.random.default_rng(1)
     shuffled = {
@@ -391,3 +394,16 @@ def test_vectors():
         if optimum is not None:
             assert ours == pytest.approx(optimum, rel=1e-9) or ours < optimum
             assert plan.bound <= optimum * (1 + 1e-9)
+
+
+def test_first_fit_fills_machines_to_the_last_byte():
+    # Without any allowance for rounding: equal is enough, for new topics and for old ones.
+    needs = np.array([18.0, 9.0, 6.0])
+    topics = np.array([0, 1, 1, 1, 2, 2], dtype=np.int32)
+    vm_of_pair, num_vms = pack_first_fit(topics, needs, 72.0)
+    assert vm_of_pair.tolist() == [0, 0, 0, 0, 1, 1]
+    vm_of_pair, num_vms = pack_first_fit(np.array([0, 1, 1, 2, 1], dtype=np.int32), needs, 75.0)
+    assert vm_of_pair.tolist() == [0, 0, 0, 0, 1]
+    assert num_vms == 2
+    vm_of_pair, num_vms = pack_first_fit(np.array([0, 0, 1], dtype=np.int32), needs, 54.0)
+    assert (vm_of_pair.tolist(), num_vms) == ([0, 0, 1], 2)

@@ -190,6 +190,23 @@ def test_ingest_section_shows_counts_and_reasons():
     assert parsed.tags.count("table") == 2
 
 
+def test_ingest_section_flattens_bad_rows_by_reason():
+    section = ingest_section(
+        {
+            "period_seconds": 3600,
+            "from": None,
+            "publications": {"rows": 10, "bad": {"no_topic": 2, "no time": 1}, "events": 7},
+            "subscriptions": {"rows": 5, "bad": {}, "duplicates": 0},
+        }
+    )
+    facts, publications, subscriptions = section.items
+    assert facts.cells() == [("period seconds", "3,600"), ("from", "–")]  # noqa: RUF001
+    assert publications.rows == (
+        ["rows", 10], ["bad: no topic", 2], ["bad: no time", 1], ["events", 7]
+    )  # fmt: skip
+    assert subscriptions.rows == (["rows", 5], ["bad", 0], ["duplicates", 0])
+
+
 def test_ingest_section_of_nothing():
     assert ingest_section({}).items == []
 
@@ -262,9 +279,8 @@ def test_save_is_atomic(tmp_path):
 
 
 def test_a_failed_save_leaves_nothing(tmp_path):
-    broken = Report("B").section("S", [Table(["a"], [[1, 2]])])
-    broken.sections[0].items[0].__dict__["rows"] = 5  # cannot be iterated
-    with pytest.raises(TypeError):
+    broken = Report("B").section("S", [Picture("not a figure", None)])
+    with pytest.raises(AttributeError):
         broken.save(tmp_path / "new" / "report.html")
     blocked = tmp_path / "file"
     blocked.write_text("")

@@ -155,7 +155,8 @@ def test_demand_is_capped_by_what_there_is():
 @pytest.mark.parametrize(
     ("table", "columns", "expected"),
     [
-        ("topics", {"rate": [1.0, float("nan"), 2.0]}, ("topics.parquet", "'rate'", "row 1", "finite")),
+        ("topics", {"rate": [1.0, float("nan"), 2.0]},
+         ("topics.parquet", "'rate'", "row 1", "finite")),
         ("topics", {"rate": [1.0, 2.0, float("inf")]}, ("'rate'", "row 2", "finite")),
         ("topics", {"rate": [-1.0, 2.0, 3.0]}, ("'rate'", "row 0", "> 0", "-1.0")),
         ("topics", {"rate": [1.0, 0.0, 3.0]}, ("'rate'", "row 1", "> 0")),
@@ -175,7 +176,8 @@ def test_demand_is_capped_by_what_there_is():
         ("subscribers", {"max_degree": [1, -1, 2]}, ("'max_degree'", "row 1")),
         ("subscribers", {"net_1": None, "net_3": [0.0, 0.0, 0.0]}, ("net_0, net_1",)),
         ("subscribers", {"subscriber": ["0", "1", "2"]}, ("'subscriber'", "string")),
-        ("interests", {"topic": [2, 1, 0, 7]}, ("interests.parquet", "'topic'", "row 3", "unknown")),
+        ("interests", {"topic": [2, 1, 0, 7]},
+         ("interests.parquet", "'topic'", "row 3", "unknown")),
         ("interests", {"subscriber": np.array([2, -1, 0, 1], dtype=np.int32)},
          ("'subscriber'", "row 1", "unknown")),
         ("interests", {"subscriber": [0, 0, 0, 1], "topic": [1, 0, 1, 1]},

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["err", "facts", "number", "out", "percent", "print_json", "progress", "table", "warn"]
 
 
+PIPE_WIDTH = 160
+
+
 def out() -> Console:
     """Return a console on standard output."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    # A pipe has no width of its own: room enough that no number is cut.
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def err() -> Console:

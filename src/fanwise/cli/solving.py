@@ -43,6 +43,7 @@ def solve_and_save(
     time_limit: float | None = None,
     gap: float | None = None,
     settings: list[str] | None = None,
+    amount: Callable[[Any], str] = console.number,
 ) -> None:
     """Make a plan, write it, show it, and exit 1 if it breaks a limit, 130 if interrupted.
 
@@ -52,6 +53,8 @@ def solve_and_save(
         Loads the workload and states the problem; called once the output is known to be free.
     describe
         The family's own lines for people.
+    amount
+        How to write an objective or bound: a number, or money.
     """
     from fanwise.workload.folders import refuse_existing
 
@@ -66,7 +69,7 @@ def solve_and_save(
     if as_json:
         console.print_json({**plan.to_dict(), "plan": str(out)})
     else:
-        show_plan(plan, describe(plan), out)
+        show_plan(plan, describe(plan), out, amount)
     if plan.is_interrupted:
         raise typer.Exit(INTERRUPTED)
     if not plan.feasible:
@@ -74,11 +77,11 @@ def solve_and_save(
         raise typer.Exit(1)
 
 
-def show_plan(plan: Plan, facts: Facts, out: Path) -> None:
+def show_plan(plan: Plan, facts: Facts, out: Path, amount: Callable[[Any], str]) -> None:
     """Print a plan for people."""
     rows = [
         *facts,
-        ("bound on the optimum", plan.bound),
+        ("bound on the optimum", amount(plan.bound)),
         ("certified gap", console.percent(plan.gap)),
         ("seconds", round(plan.seconds["total"], 2)),
     ]

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fanwise.pipeline.build import WorkloadFrames, build_workload
-    from fanwise.pipeline.ingest import ingest
+    from fanwise.pipeline.ingestion import ingest
     from fanwise.pipeline.session import spark_session
     from fanwise.pipeline.writing import write_frames
 
 _HOMES = {
     "WorkloadFrames": "fanwise.pipeline.build",
     "build_workload": "fanwise.pipeline.build",
-    "ingest": "fanwise.pipeline.ingest",
+    "ingest": "fanwise.pipeline.ingestion",
     "spark_session": "fanwise.pipeline.session",
     "write_frames": "fanwise.pipeline.writing",
 }

@@ -20,6 +20,7 @@ from fanwise.pipeline import schema as S
 from fanwise.pipeline.numbering import number_rows, sort_by_name
 from fanwise.pipeline.period import Period, Scope, settle
 from fanwise.pipeline.report import Report, Rows, Window
+from fanwise.pipeline.session import translated_errors
 from fanwise.pipeline.transforms import WINDOW
 from fanwise.pipeline.watching import watch
 from fanwise.progress import SILENT, Progress
@@ -152,7 +153,7 @@ class _Builder:
 
         checked_events = self.check_publications(publications, places[0])
         counts = self.store(checked_events.transform(transforms.count_events(window)))
-        with watch(spark, self.progress, "reading publications"):
+        with watch(spark, self.progress, "reading publications"), translated_errors(places[0]):
             totals = _event_totals(counts)
         quarantine.refuse_too_many(self.limit, totals.rows, checked_events, places[0])
         period = settle(self.scope, totals.first, totals.last, places[0])
@@ -163,7 +164,7 @@ class _Builder:
         )
         both_ways = checks.mutual(checked_pairs) if mutual else checked_pairs
         all_pairs = self.store(both_ways.transform(transforms.distinct_pairs(window)))
-        with watch(spark, self.progress, "reading subscriptions"):
+        with watch(spark, self.progress, "reading subscriptions"), translated_errors(places[1]):
             seen = _pair_totals(all_pairs)
         self.refuse_too_many(totals.rows, seen.rows, checked_events, checked_pairs, places)
 
@@ -213,7 +214,7 @@ class _Builder:
                 pairs=num_pairs,
                 period_seconds=period.seconds,
                 start=period.start,
-                end=period.end,
+                end=self.scope.end if self.scope.end is not None else totals.last,
                 window=window,
                 windows=windows,
             ),

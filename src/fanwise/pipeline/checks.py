@@ -28,7 +28,8 @@ def check_events(
     Parameters
     ----------
     frame
-        ``topic``, ``timestamp``, optional ``bytes``.
+        ``topic``, ``timestamp``, optional ``bytes``, optional ``events`` where a row stands for
+        several.
     start, end
         Microseconds since the epoch; events before ``start`` or from ``end`` on are outside.
     place
@@ -36,11 +37,13 @@ def check_events(
     """
     S.require_columns(frame, ("topic", "timestamp"), place)
     size, bad_size = _size(frame, place)
+    events, bad_events = _events(frame, place)
     known = frame.withColumns(
         {
             S.TOPIC: values.identifier(frame, "topic", place),
             S.INSTANT: values.instant(frame, "timestamp", place),
-            S.BYTES: size,
+            **events,
+            **size,
         }
     )
     outside = _any(
@@ -53,6 +56,7 @@ def check_events(
             ("no topic", F.col(S.TOPIC).isNull()),
             ("no timestamp", values.is_missing(frame, "timestamp")),
             ("timestamp not ISO 8601 or epoch seconds", F.col(S.INSTANT).isNull()),
+            *bad_events,
             *bad_size,
         ),
         outside,
@@ -63,24 +67,11 @@ def check_counts(frame: DataFrame, *, place: str = "publications") -> DataFrame:
     """Check publications of ready counts: ``topic``, ``events``, optional ``bytes``."""
     S.require_columns(frame, ("topic", "events"), place)
     size, bad_size = _size(frame, place)
+    events, bad_events = _events(frame, place)
     known = frame.withColumns(
-        {
-            S.TOPIC: values.identifier(frame, "topic", place),
-            S.EVENTS: values.number(frame, "events", place),
-            S.BYTES: size,
-        }
+        {S.TOPIC: values.identifier(frame, "topic", place), **events, **size}
     )
-    events = F.col(S.EVENTS)
-    is_count = events.between(0, values.LARGEST) & (events == F.floor(events))
-    return _judge(
-        known,
-        (
-            ("no topic", F.col(S.TOPIC).isNull()),
-            ("events not a whole number >= 0", ~F.coalesce(is_count, F.lit(False))),
-            *bad_size,
-        ),
-        None,
-    )
+    return _judge(known, (("no topic", F.col(S.TOPIC).isNull()), *bad_events, *bad_size), None)
 
 
 def check_subscriptions(
@@ -140,13 +131,23 @@ def mutual(frame: DataFrame) -> DataFrame:
     ).drop("_ends")
 
 
-def _size(frame: DataFrame, place: str) -> tuple[Column, list[tuple[str, Column]]]:
+def _size(frame: DataFrame, place: str) -> tuple[dict[str, Column], list[tuple[str, Column]]]:
     if not S.has_column(frame, "bytes"):
-        return F.lit(None).cast("double"), []
-    size = F.col(S.BYTES)
-    is_size = F.coalesce(size.between(0, values.LARGEST), F.lit(False))
+        return {S.BYTES: F.lit(None).cast("double")}, []
+    is_size = F.coalesce(F.col(S.BYTES).between(0, values.LARGEST), F.lit(False))
     bad = ~values.is_missing(frame, "bytes") & ~is_size
-    return values.number(frame, "bytes", place), [("bytes not a number >= 0", bad)]
+    return {S.BYTES: values.number(frame, "bytes", place)}, [("bytes not a number >= 0", bad)]
+
+
+def _events(frame: DataFrame, place: str) -> tuple[dict[str, Column], list[tuple[str, Column]]]:
+    if not S.has_column(frame, "events"):
+        return {}, []
+    events = F.col(S.EVENTS)
+    is_count = events.between(0, values.LARGEST) & (events == F.floor(events))
+    bad = ~F.coalesce(is_count, F.lit(False))
+    return {S.EVENTS: values.number(frame, "events", place)}, [
+        ("events not a whole number >= 0", bad)
+    ]
 
 
 def _judge(

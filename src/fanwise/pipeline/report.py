@@ -61,7 +61,8 @@ class Report:
     topics, subscribers, pairs
         Kept; with windows, in at least one of them.
     start, end
-        The period in microseconds since the epoch, null where counts came without one.
+        The period in microseconds since the epoch: as asked for, else the first and the last event;
+        null where ready counts came without.
     """
 
     publications: Rows

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from fanwise.errors import FanwiseError, InputError, MissingDependencyError, ParameterError
 from fanwise.pipeline.java import find_java
@@ -50,6 +51,17 @@ def spark_session(
         yield session
     finally:
         session.stop()
+
+
+def check_spark() -> str:
+    """Start Spark, run a small job with a shuffle, and tell what ran it."""
+    with spark_session() as session:
+        with translated_errors("Spark"):
+            counted = session.range(1000).groupBy("id").count().count()
+        if counted != 1000:
+            raise InputError(f"Spark counted {counted} groups of 1000; reinstall PySpark.")
+        java = session._jvm.java.lang.System.getProperty("java.version")  # type: ignore[attr-defined]
+        return f"Spark {session.version} on Java {java}, {session.sparkContext.master}"
 
 
 def import_pyspark() -> Any:
@@ -204,7 +216,9 @@ def translated_errors(place: str) -> Iterator[None]:
     except Exception as error:
         if not _is_sparks(error):
             raise
-        raise InputError(f"{place}: {reason(error)}") from error
+        text = reason(error)
+        name = place.rstrip("/").rsplit("/", 1)[-1]
+        raise InputError(f"{place}: {text.removeprefix(f'{name}: ')}") from error
 
 
 def _is_sparks(error: BaseException) -> bool:
@@ -212,16 +226,17 @@ def _is_sparks(error: BaseException) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """Return the first line of the innermost cause."""
+    """Return the first line of the innermost cause, after the file where Spark names one."""
+    messages = [str(error)]
     cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    text = str(error)
-    for _ in range(20):
-        if cause is None:
-            break
-        message = cause.getMessage()
-        if message and not message.startswith("Job aborted"):
-            text = message
+    while cause is not None and len(messages) < 20:
+        messages.append(cause.getMessage() or "")
         cause = cause.getCause()
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    line = re.sub(r"^\[[A-Z_.0-9]+\]\s*|\s*SQLSTATE: \w+$", "", line)
-    return line or type(error).__name__
+    telling = [text for text in messages if text.strip() and not text.startswith("Job aborted")]
+    lines = (telling[-1] if telling else "").strip().splitlines() or [type(error).__name__]
+    line = re.sub(r"^\[[A-Z_.0-9]+\]\s*|\s*SQLSTATE: \w+$", "", lines[0])
+    if len(lines) > 1 and lines[0].endswith("."):  # what does not fit what follows below
+        line = " ".join([line, *(text.strip() for text in lines[1:])])
+    file = next(iter(re.findall(r"reading file (\S+?)\.? ", " ".join(messages))), None)
+    name = unquote(file).rsplit("/", 1)[-1] if file else ""
+    return f"{name}: {line}" if name and name not in line else line

@@ -43,6 +43,7 @@ def count_events(window: int | None) -> Transform:
         else:
             sums["size_sum"] = F.sum(size)
             sums["size_known"] = F.count(size)
+        if S.INSTANT in checked.columns:
             sums["first"] = F.min(S.INSTANT)
             sums["last"] = F.max(S.INSTANT)
         return checked.groupBy(*keys).agg(*(sums[name].alias(name) for name in sums))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from fanwise.errors import InputError, ParameterError
 
@@ -43,10 +43,6 @@ class Instance:
     def capacity_bytes(self, period_seconds: float) -> float:
         """Bytes the machine moves in a period, incoming and outgoing together."""
         return self.mbps * 1e6 / 8 * period_seconds
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry as it stands in a catalogue."""
-        return asdict(self)
 
 
 Catalogue = tuple[Instance, ...]
@@ -86,6 +82,14 @@ def read_catalogue(path: str | Path) -> Catalogue:
     if not entries:
         raise InputError(f"{path}: has no instances; add lines below the header.")
     return entries
+
+
+def describe_catalogue(catalogue: Catalogue) -> dict[str, dict[str, float]]:
+    """Return a catalogue as JSON values, by the instances' names."""
+    return {
+        entry.instance: {"usd_per_hour": entry.usd_per_hour, "mbps": entry.mbps}
+        for entry in catalogue
+    }
 
 
 def find_instance(catalogue: Catalogue, name: str) -> Instance:

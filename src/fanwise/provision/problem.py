@@ -18,7 +18,14 @@ from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.families import PROVISION
 from fanwise.planning.identity import sort_rows
 from fanwise.planning.problem import Measurement, Outcome, Problem, Run
-from fanwise.provision.catalogue import Catalogue, Instance, find_instance, resolve_catalogue
+from fanwise.provision.catalogue import (
+    BUILT_IN,
+    Catalogue,
+    Instance,
+    describe_catalogue,
+    find_instance,
+    resolve_catalogue,
+)
 from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau, TopicWorkload
 
 HALF_TOLERANCE = RELATIVE_TOLERANCE / 2
@@ -177,7 +184,7 @@ class Provisioning(Problem):
         return {
             "tau": self.tau,
             "instance": self.instance,
-            "catalog": [entry.to_dict() for entry in self.types],
+            "catalog": None if self.types == BUILT_IN else describe_catalogue(self.types),
             "price_gb_in": self.price_gb_in,
             "price_gb_out": self.price_gb_out,
             "message_bytes": self.message_bytes,

@@ -50,6 +50,9 @@ class Facts:
     title: str = ""
     is_prominent: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pairs", tuple(self.pairs))
+
     def cells(self) -> list[tuple[str, str]]:
         return [(name, cell(value)) for name, value in self.pairs]
 
@@ -62,6 +65,9 @@ class Table:
     rows: Iterable[Sequence[Any]]
     title: str = ""
     note: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", tuple(self.rows))
 
     def cells(self) -> list[list[str]]:
         return [[cell(value) for value in row] for row in self.rows]

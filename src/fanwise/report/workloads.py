@@ -29,8 +29,9 @@ def ingest_section(report: Mapping[str, Any], *, title: str = "Ingested") -> Sec
     Parameters
     ----------
     report
-        Counts by name. A nested mapping (bad rows by reason) becomes a table of its own, and a
-        mapping of mappings (counts for each input) one with a row for each.
+        Counts by name. A nested mapping (the rows of a trace, with the bad ones by reason) becomes
+        a table of its own, and a mapping of mappings (counts for each input) one with a row for
+        each.
     """
     plain = [(_words(name), value) for name, value in report.items() if not _is_nested(value)]
     items: list[Item] = [Facts(plain)] if plain else []
@@ -49,13 +50,24 @@ def _is_nested(value: Any) -> bool:
 def _nested_table(title: str, nested: Mapping[str, Any]) -> Table:
     inner = [value for value in nested.values() if isinstance(value, Mapping)]
     if len(inner) < len(nested):
-        rows = [[_words(name), value] for name, value in nested.items()]
-        return Table(["", "count"], rows, title)
+        return Table(["", "count"], _flat_rows(nested), title)
     columns = list(dict.fromkeys(column for value in inner for column in value))
     rows = [
         [_words(name), *(value.get(column) for column in columns)] for name, value in nested.items()
     ]
     return Table(["", *map(_words, columns)], rows, title)
+
+
+def _flat_rows(nested: Mapping[str, Any], prefix: str = "") -> list[list[Any]]:
+    rows: list[list[Any]] = []
+    for name, value in nested.items():
+        if not isinstance(value, Mapping):
+            rows.append([prefix + _words(name), value])
+        elif value:
+            rows += _flat_rows(value, f"{prefix}{_words(name)}: ")
+        else:
+            rows.append([prefix + _words(name), 0])
+    return rows
 
 
 def _words(name: object) -> str:

@@ -97,8 +97,15 @@ def plot_satisfied(problem: Selection, served: npt.NDArray[np.bool_]) -> Figure:
     axes.bar(np.arange(len(used)), 100 * total[used] / count[used], color=BLUE, width=0.75)
     overall = 100 * float(satisfaction[needs].mean())
     axes.axhline(overall, color=MUTED, linewidth=1, linestyle="--")
-    axes.text(
-        len(used) - 0.5, overall + 1, f"all: {overall:.1f}%", ha="right", va="bottom", color=MUTED
+    axes.set_xlim(-0.6, len(used) - 0.4)
+    axes.annotate(
+        f"all:\n{overall:.1f}%",
+        xy=(1.0, overall),
+        xycoords=("axes fraction", "data"),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+        color=MUTED,
     )
     axes.set_xticks(np.arange(len(used)), labels, rotation=45, ha="right")
     axes.set_ylim(0, 105)

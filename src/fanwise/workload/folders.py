@@ -11,7 +11,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fanwise.errors import InputError, OutputExistsError
@@ -72,7 +72,8 @@ def atomic_file(destination: str | Path, *, overwrite: bool = False) -> Iterator
         yield staging
         staging.replace(destination)
     except BaseException as error:
-        staging.unlink(missing_ok=True)
+        with suppress(OSError):  # not there, or where it should be is no folder
+            staging.unlink()
         _remove(staging, created)
         if isinstance(error, OSError):
             reason = error.strerror or error

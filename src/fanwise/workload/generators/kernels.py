@@ -1,18 +1,22 @@
 """Kernels of the generators: repeated pairs found and swapped away.
 
 The pairs of a subscriber stand in two runs of one array of topics: first those inside its
-community, then the others. ``starts`` and ``ends`` have one row per subscriber and a column per run.
+community, then the others. ``starts`` and ``ends`` have a row per subscriber, a column per run.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
+from fanwise.arrays.csr import IntArray, LongArray
 from fanwise.arrays.jit import kernel
 
 
 @kernel
-def find_repeats(starts, ends, topics, num_topics):  # type: ignore[no-untyped-def]
+def find_repeats(
+    starts: LongArray, ends: LongArray, topics: IntArray, num_topics: int
+) -> LongArray:
     """Positions of pairs whose subscriber has the same topic at an earlier position."""
     last_subscriber = np.full(num_topics, -1, dtype=np.int32)
     repeats = np.zeros(len(topics), dtype=np.bool_)
@@ -26,7 +30,14 @@ def find_repeats(starts, ends, topics, num_topics):  # type: ignore[no-untyped-d
 
 
 @kernel
-def swap_repeats(positions, partners, starts, ends, subscribers, topics):  # type: ignore[no-untyped-def]
+def swap_repeats(
+    positions: LongArray,
+    partners: LongArray,
+    starts: LongArray,
+    ends: LongArray,
+    subscribers: IntArray,
+    topics: IntArray,
+) -> npt.NDArray[np.bool_]:
     """Exchange the topic at each position with its partner's where both sides then are new.
 
     Swaps keep every topic's and every subscriber's number of pairs. Changes ``topics``; returns
@@ -46,7 +57,9 @@ def swap_repeats(positions, partners, starts, ends, subscribers, topics):  # typ
 
 
 @kernel
-def has_topic(starts, ends, topics, subscriber, topic):  # type: ignore[no-untyped-def]
+def has_topic(
+    starts: LongArray, ends: LongArray, topics: IntArray, subscriber: int, topic: int
+) -> bool:
     """Whether one of the subscriber's pairs has this topic."""
     for run in range(2):
         for position in range(starts[subscriber, run], ends[subscriber, run]):

@@ -12,6 +12,8 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.errors import ParameterError
 
+_BISECTIONS = 50
+
 
 def draw_strata(count: int, rng: np.random.Generator) -> FloatArray:
     """Return ``count`` ascending uniform numbers, one from each slice of (0, 1)."""
@@ -80,17 +82,27 @@ def split_counts(
     while int(limit.sum()) < total:
         largest *= 2
         limit = np.minimum(counts, largest)
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (
-            (middle, high)
-            if float(np.minimum(middle * counts, limit).sum()) < total
-            else (low, middle)
-        )
-    parts = np.floor(np.minimum(high * counts, limit) + rng.random(len(counts))).astype(np.int64)
+    fraction = _common_fraction(counts, total, largest)
+    parts = np.floor(np.minimum(fraction * counts, limit) + rng.random(len(counts))).astype(
+        np.int64
+    )
     parts = np.minimum(parts, limit)
     return _settle(parts, total, np.zeros_like(parts), limit, rng)
+
+
+def _common_fraction(counts: LongArray, total: int, largest: int) -> float:
+    """Solve sum of min(fraction * count, largest) = total by bisection on the histogram."""
+    histogram = np.bincount(counts)
+    values = np.flatnonzero(histogram)
+    weights = histogram[values]
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if float(weights @ np.minimum(middle * values, largest)) < total:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _shifted_power_law(values: FloatArray, exponent: float, mean: float) -> FloatArray:
@@ -102,7 +114,7 @@ def _shifted_power_law(values: FloatArray, exponent: float, mean: float) -> Floa
         return np.asarray((1 + (values - 1) / shift) ** -exponent)
 
     low, high = -60.0, float(np.log(values[-1])) + 60.0
-    for _ in range(100):
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         weight = weights(middle)
         if float(weight @ values) < mean * float(weight.sum()):

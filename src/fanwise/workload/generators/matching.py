@@ -1,4 +1,7 @@
-"""Match subscribers to topics at random, with given numbers of pairs and in communities."""
+"""Match subscribers to topics at random, with given numbers of pairs and in communities.
+
+A workload is drawn in three steps: :func:`check_sizes`, :func:`draw_degrees`, :func:`match`.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from fanwise.arrays.csr import IntArray, LongArray, count_offsets, scatter_rows
+from fanwise.errors import ParameterError
 from fanwise.workload.generators.kernels import find_repeats, swap_repeats
-from fanwise.workload.generators.laws import split_counts
+from fanwise.workload.generators.laws import power_law_counts, split_counts
 
 COMMUNITY_SUBSCRIBERS = 1000
 """Subscribers of a community, on average; sizes are lognormal around it."""
 
-_SPREAD = 0.75
-_ROUNDS = 40
+_SPREAD = 0.75  # standard deviation of the logarithm of a community's size
+_ROUNDS_INSIDE, _ROUNDS = 20, 100  # of swapping repeated pairs away
+_MOST_IDS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,43 @@ class Matching:
         return float(inside.mean())
 
 
+def check_sizes(topics: int, subscribers: int, pairs: int) -> None:
+    """Raise unless everybody can have a pair and at most half of all possible pairs are asked."""
+    for name, size in (("topics", topics), ("subscribers", subscribers), ("pairs", pairs)):
+        if not 1 <= size <= _MOST_IDS:
+            raise ParameterError(name, f"from 1 to {_MOST_IDS}", size)
+    least, most = max(topics, subscribers), topics * subscribers // 2
+    if not least <= pairs <= most:
+        sizes = f"{topics} topics and {subscribers} subscribers"
+        if least > most:
+            raise ParameterError("pairs", f"possible, which it is not for {sizes}", pairs)
+        raise ParameterError("pairs", f"from {least} to {most} for {sizes}", pairs)
+
+
+def draw_degrees(
+    topics: int,
+    subscribers: int,
+    pairs: int,
+    follower_exponent: float,
+    following_exponent: float,
+    rng: np.random.Generator,
+) -> tuple[LongArray, LongArray]:
+    """Draw the followers of each topic and the followings of each subscriber, all at least 1.
+
+    Both have power-law tails with the given exponents and end at a fifth of the other side (later
+    only where the mean needs it).
+    """
+
+    def draw(count: int, others: int, exponent: float) -> LongArray:
+        largest = min(others, max(others // 5, 3 * pairs // count))
+        return power_law_counts(count, pairs, exponent, largest, rng)
+
+    return (
+        draw(topics, subscribers, follower_exponent),
+        draw(subscribers, topics, following_exponent),
+    )
+
+
 def match(
     followings: LongArray, followers: LongArray, communities: float, rng: np.random.Generator
 ) -> Matching:
@@ -62,39 +104,39 @@ def match(
         Share of the pairs inside a community, from 0 to 1. A subscriber or topic takes part in its
         own community with at most a quarter of that community's usual size.
     """
-    n, l = len(followings), len(followers)  # noqa: E741
-    usual_topics = COMMUNITY_SUBSCRIBERS * l // max(n, 1)
+    num_subscribers, num_topics = len(followings), len(followers)
+    usual_topics = COMMUNITY_SUBSCRIBERS * num_topics // max(num_subscribers, 1)
     near_followings = split_counts(followings, communities, max(1, usual_topics // 4), rng)
     near_followers = split_counts(followers, communities, COMMUNITY_SUBSCRIBERS // 4, rng)
     num_inside = int(near_followings.sum())
 
-    subscriber_order = rng.permutation(n).astype(np.int32)
-    topic_order = rng.permutation(l).astype(np.int32)
+    subscriber_order = rng.permutation(num_subscribers).astype(np.int32)
+    topic_order = rng.permutation(num_topics).astype(np.int32)
     near_ends = np.cumsum(near_followings[subscriber_order])
     topic_ends = np.cumsum(near_followers[topic_order])
-    edges = _cut_communities(topic_ends, num_inside, n, rng)
+    edges = _cut_communities(topic_ends, num_inside, num_subscribers, rng)
 
     subscribers = np.concatenate(
         [
             np.repeat(subscriber_order, near_followings[subscriber_order]),
-            np.repeat(np.arange(n, dtype=np.int32), followings - near_followings),
+            np.repeat(np.arange(num_subscribers, dtype=np.int32), followings - near_followings),
         ]
     )
-    far_topics = np.repeat(np.arange(l, dtype=np.int32), followers - near_followers)
+    far_topics = np.repeat(np.arange(num_topics, dtype=np.int32), followers - near_followers)
     rng.shuffle(far_topics)
     near_topics = np.repeat(topic_order, near_followers[topic_order])
     topics = np.concatenate([_shuffle_inside(near_topics, edges, rng), far_topics])
 
-    starts = np.empty((n, 2), dtype=np.int64)
+    starts = np.empty((num_subscribers, 2), dtype=np.int64)
     starts[subscriber_order, 0] = near_ends - near_followings[subscriber_order]
     far_ends = num_inside + np.cumsum(followings - near_followings)
     starts[:, 1] = far_ends - (followings - near_followings)
     ends = starts + np.column_stack([near_followings, followings - near_followings])
 
-    left = _swap_away(starts, ends, subscribers, topics, l, edges, rng)
+    left = _swap_away(starts, ends, subscribers, topics, num_topics, edges, rng)
     if len(left):
         subscribers, topics = np.delete(subscribers, left), np.delete(topics, left)
-    topic_starts = np.empty(l, dtype=np.int64)
+    topic_starts = np.empty(num_topics, dtype=np.int64)
     topic_starts[topic_order] = topic_ends - near_followers[topic_order]
     return Matching(
         subscribers,
@@ -115,9 +157,7 @@ def _cut_communities(
     return np.unique(np.concatenate([[0], cuts, [num_inside]])).astype(np.int64)
 
 
-def _shuffle_inside(
-    topics: IntArray, edges: LongArray, rng: np.random.Generator
-) -> IntArray:
+def _shuffle_inside(topics: IntArray, edges: LongArray, rng: np.random.Generator) -> IntArray:
     """Put the topics of each stretch between two edges in random order."""
     community = np.repeat(np.arange(len(edges) - 1, dtype=np.int32), np.diff(edges))
     order = rng.permutation(len(topics))
@@ -147,7 +187,7 @@ def _swap_away(
         last = len(edges) - 1
         low = np.where(inside, edges[np.minimum(community, last)], num_inside)
         high = np.where(inside, edges[np.minimum(community + 1, last)], num_pairs)
-        if attempt >= _ROUNDS // 2:  # no room there: take a partner from anywhere
+        if attempt >= _ROUNDS_INSIDE:  # no room there: take a partner from anywhere
             low, high = np.zeros_like(low), np.full_like(high, num_pairs)
         partners = rng.integers(low, high)
         settled = swap_repeats(left, partners, starts, ends, subscribers, topics)

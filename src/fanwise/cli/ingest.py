@@ -1,0 +1,233 @@
+"""``fanwise ingest``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fanwise.cli import console, options
+from fanwise.errors import ParameterError
+
+if TYPE_CHECKING:
+    from fanwise.pipeline.report import Report
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("ingest")(ingest)
+
+
+_FORMATS = "csv, json, parquet or edges; by default what file names end in."
+
+
+def ingest(
+    publications: Annotated[
+        str,
+        typer.Option(
+            help="Events: topic, timestamp, optional bytes. Or ready counts: topic, events. "
+            "A file, folder, glob or address.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", help="Folder or address to write; must not exist.", show_default=False
+        ),
+    ],
+    subscriptions: Annotated[
+        str | None,
+        typer.Option(
+            help="Who follows what: subscriber, topic, optional since, until.", show_default=False
+        ),
+    ] = None,
+    edges: Annotated[
+        str | None,
+        typer.Option(
+            help="In place of --subscriptions: an edge list, where 'a b' says that a follows b.",
+            show_default=False,
+        ),
+    ] = None,
+    mutual: Annotated[
+        bool, typer.Option("--mutual", help="Each edge or subscription holds both ways.")
+    ] = False,
+    publications_format: Annotated[
+        str | None, typer.Option(help=_FORMATS, show_default=False)
+    ] = None,
+    subscriptions_format: Annotated[
+        str | None, typer.Option(help=_FORMATS, show_default=False)
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Names of the columns of CSV files without a header, as in a,b,c."),
+    ] = None,
+    publications_columns: Annotated[
+        str | None, typer.Option(help="The same for the publications alone.")
+    ] = None,
+    subscriptions_columns: Annotated[
+        str | None, typer.Option(help="The same for the subscriptions alone.")
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OLD=NEW", help="Another name for a column, user=subscriber."),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            help="Between the columns of CSV files: a character, or 'tab'. "
+            "Default: comma, tab in .tsv.",
+            show_default=False,
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", help="First instant that counts: ISO 8601 or epoch seconds."),
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--to", help="First instant that counts no more.")
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(help="Write one workload per window of this length: 1h, 30m, 1d."),
+    ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            help="Length of the period. Default: from --from to --to, or from the first to the "
+            "last event; ready counts need it or those.",
+            show_default=False,
+        ),
+    ] = None,
+    message_bytes: Annotated[
+        float, typer.Option(min=0, help="Message size of topics of which no size is known.")
+    ] = 200.0,
+    keep_empty: Annotated[
+        bool, typer.Option("--keep-empty", help="Keep subscribers left without interests.")
+    ] = False,
+    max_bad_rows: Annotated[
+        str,
+        typer.Option(
+            help="Bad rows let pass, into OUT/quarantine/: a number, or a share of all rows as "
+            "in 0.1%. More of them: nothing is written."
+        ),
+    ] = "0",
+    master: Annotated[
+        str | None,
+        typer.Option(help="Spark master. Default: all cores of this machine.", show_default=False),
+    ] = None,
+    conf: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A Spark setting; repeatable.")
+    ] = None,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+) -> None:
+    """Turn raw traces into a workload, on Spark.
+
+    Reads CSV, JSON lines, Parquet and edge lists, also compressed, from any place Spark reads.
+    Removes duplicate subscriptions, drops topics without events or followers, and says how many.
+
+    Example: [bold]fanwise ingest --publications plays.csv --subscriptions follows.csv --out
+    workload/[/bold]
+    """
+    if (subscriptions is None) == (edges is None):
+        raise ParameterError(
+            "subscriptions",
+            "given, or --edges, but not both",
+            subscriptions and f"{subscriptions} and {edges}",
+        )
+    from fanwise.pipeline import ingest as run
+    from fanwise.pipeline.readers import Trace
+    from fanwise.pipeline.session import import_pyspark, parse_settings
+
+    import_pyspark()
+    names = _renames(rename)
+    separator = "\t" if delimiter in ("tab", "\\t") else delimiter
+    with console.progress() as progress:
+        report = run(
+            Trace(
+                publications,
+                publications_format,
+                _names(publications_columns or columns),
+                separator,
+                names,
+            ),
+            Trace(
+                subscriptions or edges or "",
+                "edges" if edges is not None else subscriptions_format,
+                None if edges is not None else _names(subscriptions_columns or columns),
+                separator,
+                names,
+            ),
+            out,
+            start=start,
+            end=end,
+            window=window,
+            period=period,
+            message_bytes=message_bytes,
+            keep_empty=keep_empty,
+            mutual=mutual,
+            max_bad_rows=max_bad_rows,
+            overwrite=overwrite,
+            master=master,
+            conf=parse_settings(conf),
+            progress=progress,
+        )
+    if as_json:
+        console.print_json({"out": out, **as_object(report)})
+        return
+    console.out().print(show(report))
+    console.out().print(f"written to {out}", markup=False)
+
+
+def as_object(report: Report) -> dict[str, Any]:
+    """Return the report for ``--json``; with windows, their list too."""
+    result = report.as_dict()
+    if report.window is not None:
+        result["windows"] = [window.as_dict() for window in report.windows]
+    return result
+
+
+def show(report: Report) -> Any:
+    """Return the report as a table for people."""
+    rows: list[tuple[str, str, int]] = []
+    for trace, found in (
+        ("publications", report.publications),
+        ("subscriptions", report.subscriptions),
+    ):
+        rows.append((trace, "rows read", found.rows))
+        rows += [(trace, f"bad: {reason}", count) for reason, count in found.bad.items()]
+        if found.outside:
+            rows.append((trace, "outside the period", found.outside))
+        if trace == "publications":
+            rows.append((trace, "events", report.events))
+        else:
+            rows.append((trace, "duplicates merged", report.duplicates))
+            rows.append((trace, "pairs", report.pairs_seen))
+    rows += [
+        ("topics", "dropped, without events", report.topics_followed - report.topics),
+        ("topics", "dropped, without followers", report.topics_published - report.topics),
+        ("topics", "kept", report.topics),
+        ("subscribers", "dropped, no topic left", report.subscribers_seen - report.subscribers),
+        ("subscribers", "kept", report.subscribers),
+        ("pairs", "kept", report.pairs),
+    ]
+    if report.window is not None:
+        rows.append(("windows", "written", len(report.windows)))
+    return console.table(
+        f"Period {console.number(report.period_seconds)} s", ("what", "which", "how many"), rows
+    )
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def _renames(pairs: list[str] | None) -> dict[str, str]:
+    result = {}
+    for pair in pairs or []:
+        old, equals, new = pair.partition("=")
+        if not (old and equals and new):
+            raise ParameterError("rename", "OLD=NEW, as in user=subscriber", pair)
+        result[old] = new
+    return result

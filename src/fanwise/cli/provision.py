@@ -1,0 +1,157 @@
+"""``fanwise provision``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fanwise.cli import console, options
+from fanwise.cli.solving import (
+    Facts,
+    algorithms_help,
+    check_algorithm,
+    load_workload,
+    parse_duration,
+    resolve_tau,
+    solve_and_save,
+)
+from fanwise.planning.families import PROVISION
+from fanwise.wording import money, size, span
+
+if TYPE_CHECKING:
+    from fanwise.planning.plan import Plan
+    from fanwise.provision.problem import Provisioning
+
+DEFAULT_SELECT, DEFAULT_PACK = PROVISION.default.split("+")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("provision")(provision)
+
+
+def provision(
+    workload: options.Workload,
+    out: options.Out,
+    tau: Annotated[
+        str | None,
+        typer.Option(
+            help="Events per period that satisfy a subscriber, or 'column'. "
+            "Default: the workload's column tau.",
+            show_default=False,
+        ),
+    ] = None,
+    instance: Annotated[str, typer.Option(help="Type of machine to rent.")] = "c3.large",
+    catalog: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV with instance,usd_per_hour,mbps. Default: c3.large 0.15/64 and "
+            "c3.xlarge 0.30/128.",
+            show_default=False,
+        ),
+    ] = None,
+    select: Annotated[
+        str,
+        typer.Option(help=f"Stage 1, which pairs: {algorithms_help('provision', 'select')}."),
+    ] = DEFAULT_SELECT,
+    pack: Annotated[
+        str,
+        typer.Option(help=f"Stage 2, on which machines: {algorithms_help('provision', 'pack')}."),
+    ] = DEFAULT_PACK,
+    price_gb: Annotated[float, typer.Option(help="Dollars per GB (1e9 bytes) of traffic.")] = 0.12,
+    price_gb_in: Annotated[
+        float | None,
+        typer.Option(help="The same for incoming traffic alone.", show_default=False),
+    ] = None,
+    price_gb_out: Annotated[
+        float | None,
+        typer.Option(help="The same for outgoing traffic alone.", show_default=False),
+    ] = None,
+    message_bytes: Annotated[
+        float | None,
+        typer.Option(
+            help="One message size for all topics. Default: each topic's own.", show_default=False
+        ),
+    ] = None,
+    horizon: Annotated[
+        str | None,
+        typer.Option(
+            help="How long the machines run: 12h, 10d. Default: the workload's period.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: options.Seed = 0,
+    time_limit: options.TimeLimit = None,
+    gap: options.Gap = None,
+    settings: options.Settings = None,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+) -> None:
+    """Rent the cheapest machines and bandwidth that satisfy every subscriber.
+
+    Stage 1 chooses (topic, subscriber) pairs that reach everybody's threshold, stage 2 packs them
+    on machines. The plan lists the machines and what runs on each, with its cost, a proven bound on
+    the least possible cost, and the gap between the two.
+
+    Example: [bold]fanwise provision spotify/ --tau 100 --horizon 10d --out plan/[/bold]
+    """
+    from fanwise.provision.catalogue import resolve_catalogue
+    from fanwise.provision.problem import Provisioning
+
+    algorithms = (
+        check_algorithm("provision", select, "select"),
+        check_algorithm("provision", pack, "pack"),
+    )
+    horizon_seconds = None if horizon is None else parse_duration(horizon, "horizon")
+
+    def make_problem() -> Provisioning:
+        machines = resolve_catalogue(catalog)
+        loaded = load_workload(workload)
+        return Provisioning(
+            loaded,
+            tau=resolve_tau(tau, loaded),
+            instance=instance,
+            catalogue=machines,
+            price_gb_in=price_gb if price_gb_in is None else price_gb_in,
+            price_gb_out=price_gb if price_gb_out is None else price_gb_out,
+            message_bytes=message_bytes,
+            horizon_seconds=horizon_seconds,
+        )
+
+    solve_and_save(
+        make_problem,
+        "+".join(algorithms),
+        out=out,
+        overwrite=overwrite,
+        as_json=as_json,
+        seed=seed,
+        time_limit=time_limit,
+        gap=gap,
+        settings=settings,
+        describe=describe,
+        amount=money,
+    )
+
+
+def describe(plan: Plan) -> Facts:
+    """Return what people want to know of a provisioning."""
+    metrics, total = plan.metrics, plan.objective
+
+    def cost(name: str, of_what: str) -> str:
+        share = console.percent(metrics[name] / total) if total else console.percent(0.0)
+        return f"{money(metrics[name])} ({share}): {of_what}"
+
+    split = f"{metrics['split_topics']:,} of {metrics['topics']:,} topics"
+    machines = f"{metrics['vms']:,} x {plan.parameters['instance']}"
+    return [
+        ("total cost", f"{money(total)} for {span(plan.parameters['horizon_seconds'])}"),
+        ("machines", cost("cost_machines", machines)),
+        ("incoming", cost("cost_incoming", f"{size(metrics['in_bytes'])} per period")),
+        ("outgoing", cost("cost_outgoing", f"{size(metrics['out_bytes'])} per period")),
+        ("utilisation", console.percent(metrics["utilisation"])),
+        ("satisfied subscribers", f"{metrics['subscribers']:,} by {metrics['pairs']:,} pairs"),
+        ("on several machines", f"{split}, {size(metrics['split_bytes'])} more to take in"),
+        ("the paper's bound", money(metrics["paper_bound"])),
+    ]

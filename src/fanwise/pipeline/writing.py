@@ -1,0 +1,188 @@
+"""Writes the tables of a build: to a local folder whole or not at all, elsewhere the JSON last."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from fanwise.errors import OutputExistsError
+from fanwise.pipeline.build import WorkloadFrames
+from fanwise.pipeline.report import Report, Window
+from fanwise.pipeline.session import translated_errors
+from fanwise.pipeline.store import Store, is_local, local_uri
+from fanwise.pipeline.times import SECOND, folder_name
+from fanwise.pipeline.transforms import WINDOW
+from fanwise.pipeline.watching import watch
+from fanwise.progress import SILENT, Progress
+from fanwise.workload.files import header_text, local_path
+from fanwise.workload.folders import atomic_folder
+
+TABLES = ("topics", "subscribers", "interests")
+QUARANTINE = "quarantine"
+_UNSORTED = "_tables"  # where tables of all windows stand before they are told apart
+
+
+def write_frames(
+    frames: WorkloadFrames,
+    out: str | Path,
+    *,
+    overwrite: bool = False,
+    progress: Progress = SILENT,
+) -> None:
+    """Write a workload, or one per window and ``windows.json``, and the quarantine if there is one.
+
+    Parameters
+    ----------
+    frames
+        From :func:`fanwise.pipeline.build_workload`.
+    out
+        A folder, or an address that Spark can write to. A local folder appears whole or not at all;
+        elsewhere ``workload.json`` (``windows.json``) is written last, and makes it whole.
+    overwrite
+        Replace what is there.
+    progress
+        Hears of tasks done.
+    """
+    spark = frames.topics.sparkSession
+    if is_local(out):
+        with (
+            atomic_folder(local_path(out), overwrite=overwrite) as staging,
+            _removed_when_killed(spark, staging),
+            watch(spark, progress, "writing"),
+            translated_errors(str(out)),
+        ):
+            write_tables(Store(spark, local_uri(staging)), frames)
+            _remove_marks(staging)
+        return
+    with watch(spark, progress, "writing"), translated_errors(str(out)):
+        write_remote(Store(spark, str(out)), frames, overwrite=overwrite)
+
+
+def write_remote(store: Store, frames: WorkloadFrames, *, overwrite: bool) -> None:
+    """Write where folders cannot appear at once; what fails is removed again."""
+    refuse_existing(store, overwrite=overwrite)
+    store.delete()
+    try:
+        write_tables(store, frames)
+    except BaseException:
+        store.delete()
+        raise
+
+
+def refuse_existing(store: Store, *, overwrite: bool) -> None:
+    """Raise if something is there already and is not to be replaced."""
+    if store.exists() and not overwrite:
+        raise OutputExistsError(
+            f"{store.uri()}: exists already; choose another name or pass --overwrite."
+        )
+
+
+def write_tables(store: Store, frames: WorkloadFrames) -> None:
+    """Write everything, the JSON file that makes it valid last."""
+    report = frames.report
+    tables = {name: getattr(frames, name) for name in TABLES}
+    if report.num_bad:
+        # A handful of rows out of many tasks: few files.
+        _writer(frames.bad.hint("rebalance")).json(store.uri(QUARANTINE))
+    if report.window is None:
+        for name, frame in tables.items():
+            _writer(frame).parquet(store.uri(f"{name}.parquet"))
+        store.write_text("workload.json", _header(report))
+        return
+    _write_windows(store, tables, report)
+    windows = {
+        "format": "fanwise.windows",
+        "version": 1,
+        "window_seconds": report.window // SECOND,
+        "windows": [window.as_dict() for window in report.windows],
+        "ingest": report.as_dict(),
+    }
+    text = json.dumps(windows, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    store.write_text("windows.json", text)
+
+
+def _write_windows(store: Store, tables: dict[str, DataFrame], report: Report) -> None:
+    for name, frame in tables.items():
+        by_window = frame.hint("rebalance", WINDOW)
+        _writer(by_window).partitionBy(WINDOW).parquet(store.uri(f"{_UNSORTED}/{name}"))
+        empty = frame.drop(WINDOW).limit(0).coalesce(1)
+        _writer(empty).parquet(store.uri(f"{_UNSORTED}/empty/{name}"))
+    for window in report.windows:
+        folder = folder_name(window.start)
+        store.make_folder(folder)
+        for name in TABLES:
+            found = f"{_UNSORTED}/{name}/{WINDOW}={window.start}"
+            if store.exists(found):
+                store.move(found, f"{folder}/{name}.parquet")
+            else:
+                store.copy(f"{_UNSORTED}/empty/{name}", f"{folder}/{name}.parquet")
+        store.write_text(f"{folder}/workload.json", _header(report, window))
+    store.delete(_UNSORTED)
+
+
+def _writer(frame: DataFrame) -> Any:
+    return frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+
+
+def _header(report: Report, window: Window | None = None) -> str:
+    kept = report if window is None else window
+    origin: dict[str, Any] = {"ingest": report.as_dict()}
+    if window is not None:
+        origin = {"start": window.as_dict()["start"], "end": window.as_dict()["end"], **origin}
+    return header_text(
+        period_seconds=report.period_seconds,
+        topics=kept.topics,
+        subscribers=kept.subscribers,
+        pairs=kept.pairs,
+        origin=origin,
+    )
+
+
+def _remove_marks(folder: Path) -> None:
+    """Remove what Hadoop adds beside the files it writes: checksums."""
+    for file in folder.rglob(".*.crc"):
+        file.unlink()
+
+
+@contextmanager
+def _removed_when_killed(spark: SparkSession, folder: Path) -> Iterator[None]:
+    """Let nothing of ``folder`` survive, even if this process is killed without a chance.
+
+    Spark's JVM ends when we do, and removes the folder as it does its own temporary ones. When we
+    live on, jobs are stopped first: a task that still writes would make the folder anew.
+    """
+    jvm: Any = spark._jvm
+    hooks = jvm.org.apache.spark.util.ShutdownHookManager
+    directory = jvm.java.io.File(str(folder))
+    tag = f"fanwise-{uuid.uuid4().hex}"
+    hooks.registerShutdownDeleteDir(directory)
+    spark.sparkContext.addJobTag(tag)
+    try:
+        yield
+    except BaseException:
+        _stop_jobs(spark, tag)
+        raise  # the hook stays, for tasks that end later still
+    finally:
+        try:
+            spark.sparkContext.removeJobTag(tag)
+        except Exception:
+            pass
+    hooks.removeShutdownDeleteDir(directory)
+
+
+def _stop_jobs(spark: SparkSession, tag: str) -> None:
+    try:
+        spark.sparkContext.cancelJobsWithTag(tag)
+        tracker = spark.sparkContext.statusTracker()
+        deadline = time.monotonic() + 5
+        while tracker.getActiveJobsIds() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    except Exception:  # Spark is gone, and so are its tasks
+        return
