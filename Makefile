@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Run once more without the compiler: kernels are plain Python then, and cannot read out of bounds.
-KERNEL_TESTS := tests/arrays tests/select tests/provision
+KERNEL_TESTS := tests/arrays tests/select tests/provision tests/workload/test_generators_matching.py
 
 .PHONY: setup demo test lint format bench soak clean
 

@@ -162,8 +162,7 @@ def music_trace(
     console.out().print(
         f"Next: fanwise ingest --publications {out / summary.publications} "
         f"--subscriptions {out / summary.subscriptions} --from {summary.start} "
-        f"--to {summary.end} --out workload/"
-        + (f" --max-bad-rows {num_bad}" if num_bad else ""),
+        f"--to {summary.end} --out workload/" + (f" --max-bad-rows {num_bad}" if num_bad else ""),
         markup=False,
     )
 

@@ -46,8 +46,8 @@ def spotify(
 ) -> TopicWorkload:
     """Generate a workload with the size and the statistics of ten days at Spotify.
 
-    The trace is not public; what the papers tell about it is met as follows, at full size and at
-    a tenth and a hundredth of it alike (seeds differ by a point at a tenth, by two at a hundredth).
+    The trace is not public; what the papers tell about it is met as follows at full size, and on
+    average at a tenth and a hundredth of it, where single seeds are up to three points off.
 
     ==================================================  =====================  ===================
     statistic                                           papers                 here
@@ -76,7 +76,7 @@ def spotify(
         interest, so there are at least as many pairs as either; at most half of all possible ones.
         The number of pairs is met exactly, but for dense workloads that can fall a little short.
     communities
-        Share of the pairs inside a community, from 0 to 1.
+        Share of the pairs inside a community, from 0 to 1; met within a hundredth.
     message_bytes
         Size of a message, the same for all topics; the paper measured 111 and calculated with 200.
     seed
