@@ -38,6 +38,8 @@ def spark():
             "spark.sql.shuffle.partitions": "3",
             "spark.sql.adaptive.coalescePartitions.enabled": "false",
             "spark.driver.memory": "1g",
+            # Code runs a few times only: the thorough compiler would cost more than it saves.
+            "spark.driver.extraJavaOptions": "-Xss8m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         },
     )
     yield session

@@ -1,6 +1,7 @@
 """--from, --to, --window, since and until, compared with the plain-Python builder."""
 
 import json
+from itertools import pairwise
 
 import pytest
 from tests.oracles import ingest_oracle
@@ -98,9 +99,7 @@ def test_windows(files, tmp_path, options):
     assert traces.remains(tmp_path / "out") == sorted(
         ["windows.json", *(window["folder"] for window in listed)]
     )
-    assert all(
-        this["end"] == after["start"] for this, after in zip(listed, listed[1:], strict=False)
-    )
+    assert all(this["end"] == after["start"] for this, after in pairwise(listed))
 
 
 def test_windows_before_1970_and_without_churn(tmp_path):

@@ -21,10 +21,20 @@ from fanwise.workload.topic import TopicWorkload
 
 SCHEMA = json.loads((files("fanwise") / "schemas" / "plan.schema.json").read_text())
 
-# Rates whose sums are all different: nothing ties, so ids cannot matter.
+# Sums of rates and numbers of followers are all different: nothing ties, so ids cannot matter.
 TIE_FREE = Instance(
     rates=[13.0, 29.0, 53.0, 101.0, 211.0, 401.0],
-    interests=[[0, 2], [1], [0, 1, 3], [2, 4], [5], [1, 3, 5], [4], [0, 4, 5], []],
+    interests=[
+        [0, 1, 2],
+        [0, 1],
+        [0, 2, 5],
+        [0, 1, 3],
+        [1, 4],
+        [0, 2, 3],
+        [2, 3],
+        [0, 1, 4],
+        [],
+    ],  # fmt: skip
     tau=97.0,
 )
 

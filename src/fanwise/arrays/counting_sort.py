@@ -8,15 +8,13 @@ hold no interpreter lock and write to disjoint places, so the result does not de
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.threads import cut_rows, in_threads
 
 IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
@@ -32,7 +30,7 @@ def sort_pairs(rows: IntArray, columns: IntArray, num_rows: int) -> tuple[LongAr
     cuts = np.linspace(0, len(rows), CHUNKS + 1).astype(np.int64)
     shift = bucket_shift(num_rows)
     num_buckets = (max(num_rows, 1) - 1 >> shift) + 1
-    chunks = list(zip(cuts[:-1], cuts[1:], strict=True))
+    chunks = list(pairwise(cuts))
     counts = in_threads(
         lambda chunk: count_buckets(rows[chunk[0] : chunk[1]], shift, num_buckets), chunks
     )
@@ -51,11 +49,7 @@ def sort_transposed(
     indptr: LongArray, indices: IntArray, num_columns: int
 ) -> tuple[LongArray, IntArray]:
     """Turn a CSR's rows into columns; each new row ascends."""
-    num_rows = len(indptr) - 1
-    wanted = np.linspace(0, len(indices), CHUNKS + 1).astype(np.int64)
-    cuts = np.searchsorted(indptr, wanted, side="left")
-    cuts[0], cuts[-1] = 0, num_rows
-    chunks = list(zip(cuts[:-1], cuts[1:], strict=True))
+    chunks = cut_rows(indptr, CHUNKS)
     shift = bucket_shift(num_columns)
     num_buckets = (max(num_columns, 1) - 1 >> shift) + 1
     counts = in_threads(
@@ -67,7 +61,9 @@ def sort_transposed(
     starts, bucket_starts = _bucket_starts(counts)
     packed = np.empty(len(indices), dtype=np.int64)
     in_threads(
-        lambda job: scatter_transposed(indptr, indices, job[0][0], job[0][1], shift, job[1], packed),
+        lambda job: scatter_transposed(
+            indptr, indices, job[0][0], job[0][1], shift, job[1], packed
+        ),
         zip(chunks, starts, strict=True),
     )
     # Rows were visited in ascending order and counting sort is stable: nothing left to sort.
@@ -77,12 +73,6 @@ def sort_transposed(
 def bucket_shift(num_rows: int) -> int:
     """How many low bits to drop so that row ids fall into at most ``MAX_BUCKETS`` buckets."""
     return max(0, (max(num_rows, 1) - 1).bit_length() - MAX_BUCKETS.bit_length() + 1)
-
-
-def in_threads(function: Callable[[Any], Any], jobs: Iterable[Any]) -> list[Any]:
-    """Call ``function`` on every job, on as many threads as there are cores; keep the order."""
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        return list(pool.map(function, jobs))
 
 
 def _bucket_starts(counts: list[LongArray]) -> tuple[list[LongArray], LongArray]:

@@ -32,8 +32,8 @@ def plot(
     Example: [bold]fanwise plot spotify/ plan/ --out pictures/ --format svg[/bold]
     """
     from fanwise.planning.plan import read_plan
-    from fanwise.workload.look import FORMATS, save_figures
     from fanwise.workload.folders import refuse_existing
+    from fanwise.workload.look import FORMATS, save_figures
 
     if image_format not in FORMATS:
         raise ParameterError("format", f"one of {', '.join(FORMATS)}", image_format)

@@ -265,7 +265,7 @@ class _Builder:
         """Count what each window keeps, and the pairs of all."""
         degree = F.coalesce(F.sum("degree"), F.lit(0)).alias("pairs")
         if period.window is None:
-            return (), subscribers.agg(degree).first()["pairs"]  # type: ignore[index]
+            return (), subscribers.agg(degree).first()["pairs"]
         topics_of = {row[0]: row[1] for row in topics.groupBy(WINDOW).count().collect()}
         rows = subscribers.groupBy(WINDOW).agg(F.count("*").alias("count"), degree).collect()
         found = {row[WINDOW]: (row["count"], row["pairs"]) for row in rows}
@@ -313,11 +313,11 @@ class _PairTotals:
 
 
 def _pair_totals(pairs: DataFrame) -> _PairTotals:
-    # Partitioned by subscriber: of these three steps only the last one, of a few rows, shuffles.
+    # Partitioned by subscriber: of these steps only the last one, of a few rows, shuffles.
+    if transforms.span_columns(pairs):
+        pairs = pairs.groupBy("subscriber", "topic", "verdict").agg(F.sum("rows").alias("rows"))
     found = (
-        pairs.groupBy("subscriber", "topic", "verdict")
-        .agg(F.sum("rows").alias("rows"))
-        .groupBy("subscriber", "verdict")
+        pairs.groupBy("subscriber", "verdict")
         .agg(F.sum("rows").alias("rows"), F.count("*").alias("pairs"))
         .groupBy("verdict")
         .agg(F.sum("rows").alias("rows"), F.sum("pairs").alias("pairs"), F.count("*").alias("who"))
@@ -355,7 +355,7 @@ def _in_windows(period: Period) -> Callable[[DataFrame], DataFrame]:
 
 
 def _count(frame: DataFrame, column: str) -> int:
-    return frame.select(column).distinct().count()
+    return int(frame.select(column).distinct().count())
 
 
 def _tidy(frame: DataFrame, column: str, others: tuple[str, ...]) -> DataFrame:

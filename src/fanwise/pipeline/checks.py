@@ -68,9 +68,7 @@ def check_counts(frame: DataFrame, *, place: str = "publications") -> DataFrame:
     S.require_columns(frame, ("topic", "events"), place)
     size, bad_size = _size(frame, place)
     events, bad_events = _events(frame, place)
-    known = frame.withColumns(
-        {S.TOPIC: values.identifier(frame, "topic", place), **events, **size}
-    )
+    known = frame.withColumns({S.TOPIC: values.identifier(frame, "topic", place), **events, **size})
     return _judge(known, (("no topic", F.col(S.TOPIC).isNull()), *bad_events, *bad_size), None)
 
 
@@ -126,9 +124,9 @@ def mutual(frame: DataFrame) -> DataFrame:
     # A bad row stays one row, so that it is counted once.
     once = F.slice(ends, 1, F.when(F.col(S.VERDICT) >= S.FIRST_BAD, 1).otherwise(2))
     both = frame.withColumn("_ends", F.explode(once))
-    return both.withColumns(
-        {S.SUBSCRIBER: F.col("_ends.a"), S.TOPIC: F.col("_ends.b")}
-    ).drop("_ends")
+    return both.withColumns({S.SUBSCRIBER: F.col("_ends.a"), S.TOPIC: F.col("_ends.b")}).drop(
+        "_ends"
+    )
 
 
 def _size(frame: DataFrame, place: str) -> tuple[dict[str, Column], list[tuple[str, Column]]]:

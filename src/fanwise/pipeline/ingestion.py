@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from fanwise.errors import ParameterError
+from fanwise.pipeline.apart import Jobs, run_apart
 from fanwise.pipeline.build import MESSAGE_BYTES, build_workload
 from fanwise.pipeline.period import Scope
 from fanwise.pipeline.quarantine import Limit
@@ -18,7 +19,7 @@ from fanwise.pipeline.readers import (
     read_trace,
 )
 from fanwise.pipeline.report import Report
-from fanwise.pipeline.session import spark_session, translated_errors
+from fanwise.pipeline.session import active_session, spark_session, translated_errors
 from fanwise.pipeline.store import Store, is_local
 from fanwise.pipeline.times import parse_duration, parse_instant
 from fanwise.pipeline.writing import refuse_existing, write_frames
@@ -87,26 +88,33 @@ def ingest(
         raise ParameterError("message-bytes", "a finite number >= 0", message_bytes)
     if is_local(out):  # before Spark takes its seconds to start
         refuse_existing_folder(local_path(out), overwrite=overwrite)
-    with ExitStack() as stack:
-        with progress.step("starting Spark"):
-            spark = stack.enter_context(spark_session(master, conf))
-        if not is_local(out):
-            with translated_errors(str(out)):
-                refuse_existing(Store(spark, str(out)), overwrite=overwrite)
-        with translated_errors("ingest"):
-            frames = build_workload(
-                read_trace(spark, sources[0], PUBLICATION_COLUMNS),
-                read_trace(spark, sources[1], SUBSCRIPTION_COLUMNS),
-                scope=scope,
-                message_bytes=message_bytes,
-                keep_empty=keep_empty,
-                mutual=mutual,
-                max_bad_rows=max_bad_rows,
-                progress=progress,
-                places=(sources[0].path, sources[1].path),
-            )
-        try:
-            write_frames(frames, out, overwrite=overwrite, progress=progress)
-        finally:
-            frames.release()
-    return frames.report
+    active = active_session()
+
+    def work(jobs: Jobs) -> Report:
+        with ExitStack() as stack:
+            with progress.step("starting Spark"):
+                spark = stack.enter_context(spark_session(master, conf, active))
+            jobs.attach(spark)
+            stack.callback(jobs.detach)
+            if not is_local(out):
+                with translated_errors(str(out)):
+                    refuse_existing(Store(spark, str(out)), overwrite=overwrite)
+            with translated_errors("ingest"):
+                frames = build_workload(
+                    read_trace(spark, sources[0], PUBLICATION_COLUMNS),
+                    read_trace(spark, sources[1], SUBSCRIPTION_COLUMNS),
+                    scope=scope,
+                    message_bytes=message_bytes,
+                    keep_empty=keep_empty,
+                    mutual=mutual,
+                    max_bad_rows=max_bad_rows,
+                    progress=progress,
+                    places=(sources[0].path, sources[1].path),
+                )
+            try:
+                write_frames(frames, out, overwrite=overwrite, progress=progress)
+            finally:
+                frames.release()
+            return frames.report
+
+    return run_apart(work)

@@ -230,7 +230,11 @@ def _cache_folders() -> list[Path]:
         temporary.mkdir(mode=0o700, exist_ok=True)
         # In a folder for everybody, a program is run only from where nobody else can write.
         state = temporary.lstat()
-        if stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o022:
+        if (
+            stat.S_ISDIR(state.st_mode)
+            and state.st_uid == os.getuid()
+            and not state.st_mode & 0o022
+        ):
             folders.append(temporary)
     except OSError:
         pass

@@ -48,7 +48,7 @@ class Limit:
 
 
 def bad_rows(checked: DataFrame, trace: str) -> DataFrame:
-    """Return the bad rows as ``trace``, ``file``, ``reason`` and ``row``, the row as JSON or text."""
+    """Return bad rows as ``trace``, ``file``, ``reason`` and ``row``, which is JSON or text."""
     original = [name for name in checked.columns if not name.startswith("_")]
     as_json = F.to_json(F.struct(*(F.col(f"`{name}`") for name in original)))
     text = F.coalesce(F.col(S.MALFORMED), as_json) if S.MALFORMED in checked.columns else as_json
@@ -73,9 +73,7 @@ def refuse_too_many(limit: Limit, rows: Rows, checked: DataFrame, place: str) ->
         raise too_many(limit, rows, checked, place, rows.num_bad)
 
 
-def too_many(
-    limit: Limit, rows: Rows, checked: DataFrame, place: str, num_bad: int
-) -> InputError:
+def too_many(limit: Limit, rows: Rows, checked: DataFrame, place: str, num_bad: int) -> InputError:
     """Return the error: how many, the commonest reason, and the first example of it."""
     reason, count = max(rows.bad.items(), key=lambda item: item[1])
     example = bad_rows(checked, place).where(F.col("reason") == reason).first()

@@ -169,7 +169,9 @@ def _read_json(spark: SparkSession, uri: str, trace: Trace, known: Sequence[str]
 def _read_edges(spark: SparkSession, uri: str) -> DataFrame:
     line = F.btrim("value", F.lit(" \t\r\f\v"))
     ends = F.split("line", r"\s*,\s*|\s+")
-    is_edge = (F.size("ends") == 2) & (F.get("ends", F.lit(0)) != "") & (F.get("ends", F.lit(1)) != "")
+    is_edge = (
+        (F.size("ends") == 2) & (F.get("ends", F.lit(0)) != "") & (F.get("ends", F.lit(1)) != "")
+    )
     return (
         spark.read.text(uri)
         .select(line.alias("line"))

@@ -27,7 +27,9 @@ HEAP_GIB = 3
 
 @contextmanager
 def spark_session(
-    master: str | None = None, conf: Mapping[str, str] | None = None
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    active: SparkSession | None = None,
 ) -> Iterator[SparkSession]:
     """Yield the active Spark session, else start one and stop it at the end.
 
@@ -39,9 +41,10 @@ def spark_session(
     conf
         Spark settings on top of ours. In a session that runs already only those that can change at
         run time, and only for the time of the block.
+    active
+        The session that runs already, where another thread than its own asks.
     """
-    pyspark_sql = import_pyspark()
-    session = pyspark_sql.SparkSession.getActiveSession()
+    session = active or active_session()
     if session is not None:
         with settings(session, {**JOB_SETTINGS, **(conf or {})}):
             yield session
@@ -53,6 +56,12 @@ def spark_session(
         session.stop()
 
 
+def active_session() -> SparkSession | None:
+    """Return the session that runs in this thread, if one does."""
+    session: SparkSession | None = import_pyspark().SparkSession.getActiveSession()
+    return session
+
+
 def check_spark() -> str:
     """Start Spark, run a small job with a shuffle, and tell what ran it."""
     with spark_session() as session:
@@ -60,7 +69,7 @@ def check_spark() -> str:
             counted = session.range(1000).groupBy("id").count().count()
         if counted != 1000:
             raise InputError(f"Spark counted {counted} groups of 1000; reinstall PySpark.")
-        java = session._jvm.java.lang.System.getProperty("java.version")  # type: ignore[attr-defined]
+        java = session._jvm.java.lang.System.getProperty("java.version")
         return f"Spark {session.version} on Java {java}, {session.sparkContext.master}"
 
 
@@ -80,11 +89,9 @@ def start(master: str | None = None, conf: Mapping[str, str] | None = None) -> S
     pyspark_sql = import_pyspark()
     from pyspark import SparkConf, SparkContext
 
-    is_local = (master or "local").startswith("local")
-    chosen = {**_defaults(is_local), **(conf or {})}
+    master = master or (conf or {}).get("spark.master") or f"local[{_num_cores()}]"
+    chosen = {**_defaults(master.startswith("local")), **(conf or {}), "spark.master": master}
     spark_conf = SparkConf(loadDefaults=False)
-    spark_conf.setMaster(master or chosen.get("spark.master", f"local[{_num_cores()}]"))
-    spark_conf.setAppName(chosen.get("spark.app.name", "fanwise"))
     for key, value in chosen.items():
         spark_conf.set(key, value)
     # Spark starts workers with this interpreter, so that they have our packages.
@@ -92,11 +99,13 @@ def start(master: str | None = None, conf: Mapping[str, str] | None = None) -> S
     if SparkContext._gateway is None:
         _launch(spark_conf)
     try:
-        session = pyspark_sql.SparkSession.builder.config(conf=spark_conf).getOrCreate()
+        session: SparkSession = pyspark_sql.SparkSession.builder.config(
+            conf=spark_conf
+        ).getOrCreate()
     except Exception as error:
         raise InputError(f"Spark does not start: {reason(error)}") from None
     _silence(session)
-    return session  # type: ignore[no-any-return]
+    return session
 
 
 def _silence(session: SparkSession) -> None:
@@ -110,6 +119,7 @@ def _silence(session: SparkSession) -> None:
 def _defaults(is_local: bool) -> dict[str, str]:
     defaults = {
         **JOB_SETTINGS,
+        "spark.app.name": "fanwise",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # Deep plans overflow the default stack now and then, and so does stopping a stream.
@@ -123,7 +133,7 @@ def _defaults(is_local: bool) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             # Adaptive execution merges small ones; many more than cores only costs task starts.
-            "spark.sql.shuffle.partitions": str(max(8, 4 * _num_cores())),
+            "spark.sql.shuffle.partitions": str(max(16, 4 * _num_cores())),
         }
     return defaults
 
@@ -158,8 +168,8 @@ def _launch(conf: Any) -> None:
                 gateway = launch_gateway(conf, popen_kwargs={"stdout": log, "stderr": log})
             except Exception as error:
                 raise InputError(
-                    f"Java {java.version} in {java.home} does not start: "
-                    f"{_last_line(log) or reason(error)}"
+                    f"Spark does not start on Java {java.version} in {java.home}: "
+                    f"{_first_words(log) or reason(error)}"
                 ) from None
         SparkContext._ensure_initialized(gateway=gateway, conf=conf)
     finally:
@@ -169,11 +179,12 @@ def _launch(conf: Any) -> None:
             os.environ["JAVA_HOME"] = before
 
 
-def _last_line(log: IO[bytes]) -> str:
+def _first_words(log: IO[bytes]) -> str:
+    """Return what a JVM that did not start says first, without warnings and stack traces."""
     log.seek(0)
     lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
-    telling = [line for line in lines if "rror" in line or "xception" in line] or lines
-    return telling[0] if telling else ""
+    telling = [line for line in lines if line and not line.startswith(("WARNING", "at ", "Using "))]
+    return " ".join(telling[:2])
 
 
 @contextmanager

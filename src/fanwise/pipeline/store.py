@@ -45,7 +45,7 @@ class Store:
     def __init__(self, spark: SparkSession, uri: str) -> None:
         self._jvm: Any = spark._jvm
         self._root = self._jvm.org.apache.hadoop.fs.Path(uri)
-        self._conf = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+        self._conf = spark._jsc.hadoopConfiguration()
         self._fs = self._root.getFileSystem(self._conf)
 
     def _path(self, name: str) -> Any:
@@ -87,7 +87,7 @@ def list_files(spark: SparkSession, uri: str, limit: int = 1000) -> list[str]:
     """
     jvm: Any = spark._jvm
     root = jvm.org.apache.hadoop.fs.Path(uri)
-    fs = root.getFileSystem(spark._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+    fs = root.getFileSystem(spark._jsc.hadoopConfiguration())
     waiting = list(fs.globStatus(root) or ())
     found: list[str] = []
     while waiting and len(found) < limit:

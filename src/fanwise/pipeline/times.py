@@ -48,7 +48,7 @@ def parse_duration(text: str | float, parameter: str) -> int:
     text = str(text).strip().lower()
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)\s*", text)
     if parts and "".join(re.split(r"\s+", text)) == "".join(n + unit for n, unit in parts):
-        seconds = sum(Decimal(count) * _UNITS[unit] for count, unit in parts)
+        seconds = sum((Decimal(count) * _UNITS[unit] for count, unit in parts), Decimal(0))
     else:
         try:
             seconds = Decimal(text)

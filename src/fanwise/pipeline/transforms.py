@@ -104,7 +104,7 @@ def fine_pairs(pairs: DataFrame) -> DataFrame:
 
 def followed_topics(pairs: DataFrame) -> DataFrame:
     """Return each topic once per span of windows that somebody follows it in."""
-    return pairs.select("topic", *_span_of(pairs)).distinct()
+    return pairs.select("topic", *span_columns(pairs)).distinct()
 
 
 def keep_followed(followed: DataFrame) -> Transform:
@@ -129,7 +129,7 @@ def links_to(topics: DataFrame) -> Transform:
         joined = pairs.join(known, (F.col("topic") == F.col("name")) & _in_span(pairs))
         links = joined.select(*_window_of(topics), "subscriber", F.col("id").alias("topic"))
         # Only spans can overlap; without them pairs are distinct already.
-        return links.distinct() if _span_of(pairs) else links
+        return links.distinct() if span_columns(pairs) else links
 
     return transform
 
@@ -197,5 +197,6 @@ def _window_of(frame: DataFrame) -> list[str]:
     return [WINDOW] if WINDOW in frame.columns else []
 
 
-def _span_of(frame: DataFrame) -> list[str]:
+def span_columns(frame: DataFrame) -> list[str]:
+    """Return the columns that say in which windows a pair holds; none without windows or churn."""
     return [name for name in (FIRST_WINDOW, LAST_WINDOW) if name in frame.columns]

@@ -96,9 +96,7 @@ def _instant_of_text(text: Column) -> Column:
     is_date = F.substring(text, 5, 1) == "-"
     date = F.unix_micros(text.try_cast("timestamp"))
     whole = _micros_of_seconds(text.try_cast("bigint"))
-    fraction = F.when(
-        text.rlike(_NUMBER), _micros_of_seconds(text.try_cast("decimal(38,6)"))
-    )
+    fraction = F.when(text.rlike(_NUMBER), _micros_of_seconds(text.try_cast("decimal(38,6)")))
     basic = F.when(
         text.rlike(_BASIC_ISO),
         F.unix_micros(F.regexp_replace(text, _BASIC_ISO, _EXTENDED_ISO).try_cast("timestamp")),

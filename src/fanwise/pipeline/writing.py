@@ -6,7 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -170,10 +170,8 @@ def _removed_when_killed(spark: SparkSession, folder: Path) -> Iterator[None]:
         _stop_jobs(spark, tag)
         raise  # the hook stays, for tasks that end later still
     finally:
-        try:
+        with suppress(Exception):  # Spark may be gone
             spark.sparkContext.removeJobTag(tag)
-        except Exception:
-            pass
     hooks.removeShutdownDeleteDir(directory)
 
 

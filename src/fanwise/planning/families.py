@@ -105,17 +105,32 @@ SELECT = Family(
     plots="fanwise.select.plots:figures",
     stages={
         "algorithm": {
+            "best": Algorithm(
+                "fanwise.select.best:solve",
+                "greedy, linear relaxation, rounding, drop and refill, until the gap closes",
+            ),
             "greedy": Algorithm(
-                "fanwise.select.greedy:solve", "best benefit per cost first (the paper's Alg. 2)"
+                "fanwise.select.greedy:solve",
+                "best benefit per cost first (the paper's Alg. 2; Alg. 7 if fractional)",
+            ),
+            "greedy-naive": Algorithm(
+                "fanwise.select.greedy_naive:solve",
+                "the same choices, every benefit computed from scratch (the paper's Slow)",
+            ),
+            "popular": Algorithm("fanwise.select.orders:popular", "most followers first"),
+            "cheapest": Algorithm("fanwise.select.orders:cheapest", "least cost first"),
+            "cuckoo": Algorithm("fanwise.select.orders:cuckoo", "largest rate x followers first"),
+            "exact": Algorithm(
+                "fanwise.select.exact:solve", "mixed-integer programming by HiGHS; small instances"
             ),
             "random": Algorithm(
-                "fanwise.select.random_order:solve",
+                "fanwise.select.orders:random",
                 "topics in random order, as long as they fit",
                 is_seeded=True,
             ),
         }
     },
-    default="greedy",
+    default="best",
     keys={"topics": ("topic",)},
 )
 

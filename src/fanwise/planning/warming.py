@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from fanwise.planning.families import FAMILIES, load
+from fanwise.planning.problem import Problem
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.topic import TopicWorkload
 
@@ -13,7 +14,7 @@ def warm_kernels(progress: Progress = SILENT) -> tuple[float, int]:
     """Solve a tiny instance of each family with each algorithm; return seconds and how many."""
     workload = TopicWorkload.from_arrays([3, 5, 8, 2], [1, 0, 0, 1, 2, 2], [1, 0, 1, 2, 2, 3])
     start = time.perf_counter()
-    jobs = []
+    jobs: list[tuple[Problem, str]] = []
     for family in FAMILIES.values():
         problem = load(family.problem).example(workload)
         names = [""]

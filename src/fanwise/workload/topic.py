@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, read_only, sum_rows, transpose
+from fanwise.arrays.text import flat_text
 from fanwise.errors import ParameterError
 
 RELATIVE_TOLERANCE = 1e-9
@@ -197,10 +198,10 @@ class TopicWorkload:
                 digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
                 digest.update(np.ascontiguousarray(array).data.cast("B"))
         for name, names in (("topics", self.topic_names), ("subscribers", self.subscriber_names)):
-            lengths, text = _flat_text(names)
+            offsets, text = flat_text(names)
             digest.update(f"{name} {len(names)}\n".encode())
-            digest.update(lengths.data.cast("B"))
-            digest.update(text)
+            digest.update(np.diff(offsets).astype(np.int64).data.cast("B"))
+            digest.update(text[offsets[0] : offsets[-1]].data)
         return digest.hexdigest()
 
     def __repr__(self) -> str:
@@ -208,18 +209,3 @@ class TopicWorkload:
             f"TopicWorkload({self.num_topics:,} topics, {self.num_subscribers:,} subscribers, "
             f"{self.num_pairs:,} pairs, {self.period_seconds:g} s)"
         )
-
-
-def _flat_text(names: pa.Array) -> tuple[npt.NDArray[np.int64], bytes | memoryview]:
-    """Lengths and the joined UTF-8 text of a string array, whatever its offset width."""
-    import pyarrow.compute as pc
-
-    lengths = np.ascontiguousarray(pc.binary_length(names).to_numpy(zero_copy_only=False), np.int64)
-    if len(names) == 0:
-        return lengths, b""
-    width = np.int64 if pa.types.is_large_string(names.type) else np.int32
-    _, offsets, text = names.buffers()
-    bounds = np.frombuffer(offsets, dtype=width)[names.offset : names.offset + len(names) + 1]
-    if text is None:
-        return lengths, b""
-    return lengths, memoryview(text)[int(bounds[0]) : int(bounds[-1])]

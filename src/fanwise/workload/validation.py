@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, build_csr, find_duplicate
+from fanwise.arrays.text import find_repeat
 from fanwise.errors import ParameterError, WorkloadError
 from fanwise.workload.topic import TopicWorkload
 
@@ -65,13 +66,12 @@ def names(values: pa.ChunkedArray, column: str, place: Source) -> pa.Array:
     array = values.combine_chunks()
     if isinstance(array, pa.ChunkedArray):  # more text than 32-bit offsets can address
         array = pa.concat_arrays(values.cast(pa.large_string()).chunks)
-    if pc.count_distinct(array).as_py() < len(array):
-        counts = pc.value_counts(array)
-        repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")[0]
-        rows = np.flatnonzero(pc.equal(array, repeated).to_numpy(zero_copy_only=False))
+    repeat = find_repeat(array)
+    if repeat is not None:
+        first, second = repeat
         raise WorkloadError(
-            f"{place(column, int(rows[1]))}: the name {repeated.as_py()!r} is there already "
-            f"(row {rows[0]}); names must be unique."
+            f"{place(column, second)}: the name {array[second].as_py()!r} is there already "
+            f"(row {first}); names must be unique."
         )
     return array
 

@@ -1,0 +1,73 @@
+"""Runs Spark work in a thread of its own, so that Ctrl-C never lands inside a call to Java.
+
+A signal that interrupts such a call leaves the connection to the JVM broken, and with it every
+attempt to stop jobs and clean up. Here the signal reaches the waiting thread instead, which has
+Spark cancel its jobs and waits until the work has cleaned up behind itself.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Result = TypeVar("Result")
+
+_PATIENCE = 60.0  # seconds for cancelled work to clean up
+
+
+class Jobs:
+    """The Spark jobs of one piece of work, which can be cancelled together."""
+
+    def __init__(self) -> None:
+        self._tag = f"fanwise-{uuid.uuid4().hex}"
+        self._spark: SparkSession | None = None
+
+    def attach(self, spark: SparkSession) -> None:
+        """Mark the jobs that the calling thread will start in ``spark``."""
+        spark.sparkContext.addJobTag(self._tag)
+        self._spark = spark
+
+    def detach(self) -> None:
+        """Mark no more; called before the session stops."""
+        if self._spark is not None:
+            self._spark.sparkContext.removeJobTag(self._tag)
+            self._spark = None
+
+    def stop(self, thread: threading.Thread) -> None:
+        """Cancel jobs until the thread that starts them has ended."""
+        waited = 0.0
+        while self._spark is not None and thread.is_alive() and waited < _PATIENCE:
+            try:
+                self._spark.sparkContext.cancelJobsWithTag(self._tag)
+            except Exception:  # Spark is going down by itself
+                return
+            thread.join(0.2)
+            waited += 0.2
+        thread.join(1)
+
+
+def run_apart(work: Callable[[Jobs], Result]) -> Result:
+    """Return ``work(jobs)``, done in another thread; an interrupt here cancels its jobs first."""
+    jobs = Jobs()
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work(jobs))
+        except BaseException as error:
+            future.set_exception(error)
+
+    thread = threading.Thread(target=run, name="fanwise-spark", daemon=True)
+    thread.start()
+    try:
+        return future.result()
+    except BaseException:
+        if thread.is_alive():
+            jobs.stop(thread)
+        raise

@@ -1,0 +1,145 @@
+"""The best selection we know how to make, with the tightest bound we know how to prove.
+
+It starts from ``greedy`` and is never worse. Rounds alternate between the two sides of the gap: the
+relaxation under inequalities that fit the best selection so far (see :mod:`fanwise.select.covers`)
+lowers the bound and points to topics; rounding, greedy completion and dropping what earns least
+turn them into better selections, which give better inequalities. Small instances go to HiGHS for
+what is left of the gap. It stops at the target gap, at the time limit, or when rounds change
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fanwise.planning.plan import certified_gap
+from fanwise.planning.problem import Outcome, Run
+from fanwise.progress import Step
+from fanwise.select.covers import cover_inequalities, plain_inequalities
+from fanwise.select.exact import solve_milp
+from fanwise.select.greedy import greedy
+from fanwise.select.improve import Served, drop_and_refill, round_shares
+from fanwise.select.problem import Selection
+from fanwise.select.relaxation import Relaxation
+
+DEFAULT_TIME_LIMIT = 60.0
+DEFAULT_GAP = 1e-4
+FIRST_ITERATIONS, ITERATIONS = 20, 20
+DROPS = (0.01, 0.03, 0.1)
+THRESHOLDS = (0.5, 0.9)
+PATIENCE = 3
+"""Rounds without progress on either side before it stops."""
+SMALL_PAIRS = 20_000
+
+
+class Search:
+    """The best selection and bound so far, and when to stop."""
+
+    def __init__(self, problem: Selection, run: Run, step: Step) -> None:
+        self.problem = problem
+        self.run = run
+        self._step = step
+        trajectory = greedy(problem)
+        self.served: Served = np.zeros(problem.workload.num_topics, dtype=bool)
+        self.served[trajectory.order] = True
+        self.value = problem.value(self.served)
+        self.bound = problem.bound()
+        self.is_interrupted = False
+        self._limit = DEFAULT_TIME_LIMIT if run.time_limit is None else run.time_limit
+        self._gap = DEFAULT_GAP if run.gap is None else run.gap
+        self._show()
+
+    def offer(self, served: Served) -> bool:
+        """Take a selection if it is better."""
+        value = self.problem.value(served)
+        if value <= self.value or not self.problem.fits(float(self.problem.cost[served].sum())):
+            return False
+        self.served, self.value = served, value
+        self._show()
+        return True
+
+    def prove(self, bound: float) -> bool:
+        """Take a bound if it is better; say whether it is by more than a hair."""
+        if self.problem.metric == "binary" and self.problem.workload.weight is None:
+            bound = float(math.floor(bound + 1e-6))
+        if bound >= self.bound:
+            return False
+        is_progress = self.bound - bound > 1e-5 * self.bound
+        self.bound = max(bound, self.value)
+        self._show()
+        return is_progress
+
+    def is_over(self) -> bool:
+        """Whether the gap is closed or the time is up."""
+        gap = certified_gap(self.value, self.bound, is_feasible=True) or 0.0
+        return gap <= self._gap or self.run.elapsed() >= self._limit
+
+    def time_left(self) -> float:
+        return max(0.0, self._limit - self.run.elapsed())
+
+    def _show(self) -> None:
+        gap = certified_gap(self.value, self.bound, is_feasible=True) or 0.0
+        self._step.note(f"value {self.value:,.6g}  bound {self.bound:,.6g}  gap {100 * gap:.3f}%")
+
+
+def solve(problem: Selection, run: Run) -> Outcome:
+    """Improve selection and bound until they meet, or time is up."""
+    with run.progress.step("best selection") as step:
+        search = Search(problem, run, step)
+        try:
+            _search(search)
+        except KeyboardInterrupt:
+            search.is_interrupted = True
+    return Outcome(
+        {"topics": problem.table(search.served)},
+        bound=search.bound,
+        is_interrupted=search.is_interrupted,
+    )
+
+
+def _search(search: Search) -> None:
+    problem = search.problem
+    if search.is_over():
+        return
+    if problem.workload.num_pairs <= SMALL_PAIRS:
+        answer = solve_milp(problem, start=search.served, time_limit=search.time_left() / 2)
+        if answer.served is not None:
+            search.offer(answer.served)
+        if answer.bound is not None:
+            search.prove(answer.bound)
+        if search.is_over():
+            return
+    relaxation = Relaxation(problem)
+    relaxation.use(plain_inequalities(problem))
+    relaxation.iterate(FIRST_ITERATIONS)
+    search.prove(relaxation.bound())
+    idle = 0
+    while not search.is_over() and idle < PATIENCE:
+        progress = _round(search, relaxation)
+        idle = 0 if progress else idle + 1
+
+
+def _round(search: Search, relaxation: Relaxation) -> bool:
+    """Lower the bound, then raise the value; say whether either moved."""
+    problem = search.problem
+    progress = False
+    if problem.metric == "binary":
+        relaxation.use(cover_inequalities(problem, search.served))
+        progress |= search.prove(relaxation.bound())
+    for _ in range(2):
+        relaxation.iterate(ITERATIONS // 2)
+        progress |= search.prove(relaxation.bound())
+        if search.is_over():
+            return progress
+    for threshold in THRESHOLDS:
+        progress |= search.offer(round_shares(problem, relaxation, threshold))
+        if search.is_over():
+            return progress
+    for share in DROPS:
+        while search.offer(drop_and_refill(problem, search.served, share)):
+            progress = True
+            if search.is_over():
+                return progress
+    return progress

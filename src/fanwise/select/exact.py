@@ -1,0 +1,116 @@
+"""The optimum by mixed-integer programming with HiGHS, for small instances.
+
+Served or not is a binary variable per topic; satisfaction is one per subscriber, binary for the
+binary metric and between 0 and 1 for the fractional one. The solver's own bound is the plan's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.errors import ParameterError
+from fanwise.planning.problem import Outcome, Run
+from fanwise.select.problem import Selection
+
+MAX_PAIRS = 200_000
+
+
+class Answer(NamedTuple):
+    """What the solver found: a selection and a proven bound; either may be missing."""
+
+    served: npt.NDArray[np.bool_] | None
+    bound: float | None
+
+
+def solve(problem: Selection, run: Run) -> Outcome:
+    """Solve to optimality, or to the time limit or gap."""
+    if problem.workload.num_pairs > MAX_PAIRS:
+        raise ParameterError(
+            "algorithm",
+            f"'best' above {MAX_PAIRS:,} pairs (here {problem.workload.num_pairs:,})",
+            "exact",
+        )
+    with run.progress.step("solving with HiGHS"):
+        answer = solve_milp(problem, time_limit=run.time_limit, gap=run.gap or 0.0)
+    served = answer.served
+    if served is None:
+        served = np.zeros(problem.workload.num_topics, dtype=bool)
+    bounds = [bound for bound in (answer.bound, problem.bound()) if bound is not None]
+    return Outcome({"topics": problem.table(served)}, bound=min(bounds))
+
+
+def solve_milp(
+    problem: Selection,
+    *,
+    start: npt.NDArray[np.bool_] | None = None,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+) -> Answer:
+    """Hand the problem to HiGHS, maybe with a selection to start from."""
+    import highspy
+
+    workload, demand = problem.workload, problem.demand
+    wanting = np.flatnonzero(problem.weight > 0)
+    num_topics, num_wanting = workload.num_topics, len(wanting)
+    if not num_topics or not num_wanting:
+        return Answer(np.zeros(num_topics, dtype=bool), 0.0)
+
+    # Row 0: cost <= capacity. Row 1 + i: sum of min(1, rate / tau_v) x_t - z_v >= 0. For binary
+    # satisfaction, truncation at tau_v keeps every selection and cuts off fractional ones.
+    indptr, interests = workload.interests
+    starts, indices, values = [0], [np.arange(num_topics, dtype=np.int32)], [problem.cost]
+    length = num_topics
+    for row, subscriber in enumerate(wanting):
+        topics = interests[indptr[subscriber] : indptr[subscriber + 1]]
+        starts.append(length)
+        indices.append(np.append(topics, np.int32(num_topics + row)).astype(np.int32))
+        share = np.minimum(1.0, workload.rates[topics] / demand[subscriber])
+        values.append(np.append(share, -1.0))
+        length += len(topics) + 1
+    starts.append(length)
+
+    model = highspy.HighsLp()
+    model.num_col_ = num_topics + num_wanting
+    model.num_row_ = 1 + num_wanting
+    model.col_cost_ = np.concatenate([np.zeros(num_topics), problem.weight[wanting]])
+    model.col_lower_ = np.zeros(model.num_col_)
+    model.col_upper_ = np.ones(model.num_col_)
+    model.row_lower_ = np.concatenate([[-highspy.kHighsInf], np.full(num_wanting, -1e-9)])
+    model.row_upper_ = np.concatenate([[problem.limit], np.full(num_wanting, highspy.kHighsInf)])
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
+    model.a_matrix_.index_ = np.concatenate(indices)
+    model.a_matrix_.value_ = np.concatenate(values)
+    model.sense_ = highspy.ObjSense.kMaximize
+    whole, real = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
+    kind = whole if problem.metric == "binary" else real
+    model.integrality_ = [whole] * num_topics + [kind] * num_wanting
+
+    solver = highspy.Highs()
+    solver.silent()
+    solver.setOptionValue("threads", 1)  # the same plan on any machine
+    solver.setOptionValue("mip_rel_gap", gap)
+    solver.setOptionValue("mip_abs_gap", 1e-9)
+    solver.setOptionValue("mip_feasibility_tolerance", 1e-9)
+    solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
+    if time_limit is not None:
+        solver.setOptionValue("time_limit", float(time_limit))
+    solver.passModel(model)
+    if start is not None:
+        hint = highspy.HighsSolution()
+        satisfied = problem.satisfaction(start)[wanting]
+        hint.col_value = np.concatenate([start.astype(float), satisfied])
+        solver.setSolution(hint)
+    solver.run()
+    info = solver.getInfo()
+    bound = float(info.mip_dual_bound)
+    proven = bound * (1 + 1e-9) + 1e-9 if np.isfinite(bound) else None
+    if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+        return Answer(None, proven)
+    served = np.asarray(solver.getSolution().col_value[:num_topics]) > 0.5
+    if not problem.fits(float(problem.cost[served].sum())):
+        return Answer(None, proven)
+    return Answer(served, proven)

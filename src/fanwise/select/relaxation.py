@@ -1,0 +1,263 @@
+"""The linear relaxation of select and proven bounds from it, by a first-order method.
+
+Given one valid inequality per subscriber (see :mod:`fanwise.select.covers`), satisfaction of v is
+at most the smaller of 1 and the sum of b_vt x_t, with x_t the served share of topic t. For *any*
+prices 0 <= u_v <= w_v, the optimum is at most
+
+    sum of (w_v - u_v) + the fractional knapsack over topics with profits G_t = sum of u_v b_vt,
+
+so every iterate proves a bound, however far from converged. Prices and shares are improved by the
+primal-dual hybrid gradient method with diagonal steps (Chambolle and Pock 2011; Pock and Chambolle
+2011): one pass over the pairs by subscriber, one by topic, per iteration, on all cores.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.jit import kernel
+from fanwise.arrays.threads import cut_rows, in_threads
+from fanwise.select.covers import Coefficients
+from fanwise.select.problem import Selection
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+Prices = npt.NDArray[np.float32]
+
+PIECES = 8
+ROUNDING = 1e-10
+"""Sums of a few million numbers are known to about this; bounds are raised by it."""
+
+
+class Relaxation:
+    """Prices and shares under a set of inequalities, and the best bound they have proven.
+
+    Attributes
+    ----------
+    prices
+        u_v, between 0 and the subscriber's weight.
+    shares
+        x_t, between 0 and 1, within the capacity.
+    best
+        The smallest bound proven so far.
+    """
+
+    def __init__(self, problem: Selection) -> None:
+        self.problem = problem
+        self.prices: Prices = problem.weight.astype(np.float32)
+        too_high = self.prices > problem.weight  # float32 rounds weights: round them down
+        self.prices[too_high] = np.nextafter(self.prices[too_high], np.float32(0.0))
+        self._ceiling = self.prices.copy()
+        self._total = float(problem.weight.sum())
+        self.shares = np.zeros(problem.workload.num_topics)
+        self.best = self._total
+        self._limit = problem.limit * (1 + RELATIVE_TOLERANCE)
+        self._rows = cut_rows(problem.workload.interests.indptr, PIECES)
+        self._columns = cut_rows(problem.workload.followers.indptr, PIECES)
+        self._theta = 0.0
+        self._step = 0.0
+
+    def use(self, coefficients: Coefficients) -> None:
+        """Take other inequalities; prices and shares are kept as a start."""
+        problem = self.problem
+        interests, followers = problem.workload.interests, problem.workload.followers
+        self._by_row = coefficients
+        self._by_column = np.empty_like(coefficients)
+        scatter_values(*interests, coefficients, followers.indptr, self._by_column)
+        row_sums = np.empty(problem.workload.num_subscribers, dtype=np.float32)
+        in_threads(
+            lambda piece: sum_coefficients(
+                interests.indptr, coefficients, piece[0], piece[1], row_sums
+            ),
+            self._rows,
+        )
+        step = self._ceiling / np.maximum(row_sums, np.float32(1e-3))
+        self._price_step: Prices = step.astype(np.float32)
+        self._share_step = 1 / np.maximum(self._profits(self._ceiling), 1e-3)
+        self._profit = self._profits(self.prices)
+
+    def iterate(self, count: int) -> None:
+        """Improve prices and shares by some iterations."""
+        cost = self.problem.cost
+        for _ in range(count):
+            shares = self.shares.astype(np.float32)
+            prices = np.empty_like(self.prices)
+            self._move_prices(shares, prices)
+            profit = self._profits(prices)
+            wish = self.shares + self._share_step * (2 * profit - self._profit)
+            self._theta = project_shares(
+                wish, self._share_step * cost, cost, self._limit, self._theta, self.shares
+            )
+            self.prices, self._profit = prices, profit
+
+    def bound(self) -> float:
+        """Prove a bound with the current prices; remember the best."""
+        profit, cost = self._profit, self.problem.cost
+        paid = float(self.prices.sum(dtype=np.float64))
+        knapsack = fractional_knapsack(profit, cost, self._limit)
+        bound = (self._total - paid + knapsack) * (1 + ROUNDING)
+        self.best = min(self.best, max(bound, 0.0))
+        return bound
+
+    def reduced_profit(self) -> FloatArray:
+        """Return how much each topic's profit is above what its cost is worth."""
+        return self._profit - self._theta * self.problem.cost
+
+    def _move_prices(self, shares: npt.NDArray[np.float32], moved: Prices) -> None:
+        interests = self.problem.workload.interests
+
+        def work(piece: tuple[int, int]) -> None:
+            move_prices(
+                *interests,
+                self._by_row,
+                shares,
+                self.prices,
+                self._price_step,
+                self._ceiling,
+                piece[0],
+                piece[1],
+                moved,
+            )
+
+        in_threads(work, self._rows)
+
+    def _profits(self, prices: Prices) -> FloatArray:
+        followers = self.problem.workload.followers
+        profit = np.empty(self.problem.workload.num_topics)
+        in_threads(
+            lambda piece: add_profits(
+                *followers, self._by_column, prices, piece[0], piece[1], profit
+            ),
+            self._columns,
+        )
+        return profit
+
+
+def fractional_knapsack(profit: FloatArray, cost: FloatArray, limit: float) -> float:
+    """Return the most profit within a limit when topics may be taken in part."""
+    free = cost <= 0
+    total = float(profit[free].sum())
+    paid = np.flatnonzero(~free & (profit > 0))
+    order = paid[np.argsort(-(profit[paid] / cost[paid]), kind="stable")]
+    spent = np.cumsum(cost[order])
+    whole = int(np.searchsorted(spent, limit, side="right"))
+    total += float(profit[order[:whole]].sum())
+    if whole < len(order):
+        left = limit - (spent[whole - 1] if whole else 0.0)
+        total += float(profit[order[whole]]) * max(left, 0.0) / float(cost[order[whole]])
+    return total
+
+
+@kernel
+def scatter_values(
+    indptr: LongArray,
+    interests: IntArray,
+    values: Coefficients,
+    topic_indptr: LongArray,
+    transposed: Coefficients,
+) -> None:
+    """Write the values of the subscriber CSR in the order of the topic CSR."""
+    cursor = topic_indptr[:-1].copy()
+    for subscriber in range(len(indptr) - 1):
+        for i in range(indptr[subscriber], indptr[subscriber + 1]):
+            topic = interests[i]
+            transposed[cursor[topic]] = values[i]
+            cursor[topic] += 1
+
+
+@kernel
+def sum_coefficients(
+    indptr: LongArray, coefficients: Coefficients, first: int, last: int, sums: Prices
+) -> None:
+    """Add up the coefficients of some subscribers."""
+    for row in range(first, last):
+        total = 0.0
+        for i in range(indptr[row], indptr[row + 1]):
+            total += coefficients[i]
+        sums[row] = total
+
+
+@kernel
+def move_prices(
+    indptr: LongArray,
+    interests: IntArray,
+    coefficients: Coefficients,
+    shares: npt.NDArray[np.float32],
+    prices: Prices,
+    step: Prices,
+    ceiling: Prices,
+    first: int,
+    last: int,
+    moved: Prices,
+) -> None:
+    """Raise the prices of subscribers that the shares leave short, lower the others'."""
+    for subscriber in range(first, last):
+        got = np.float32(0.0)
+        for i in range(indptr[subscriber], indptr[subscriber + 1]):
+            got += coefficients[i] * shares[interests[i]]
+        price = prices[subscriber] + step[subscriber] * (np.float32(1.0) - got)
+        moved[subscriber] = min(max(price, np.float32(0.0)), ceiling[subscriber])
+
+
+@kernel
+def add_profits(
+    indptr: LongArray,
+    followers: IntArray,
+    coefficients: Coefficients,
+    prices: Prices,
+    first: int,
+    last: int,
+    profit: FloatArray,
+) -> None:
+    """Add up what the followers of some topics pay for them."""
+    for topic in range(first, last):
+        total = 0.0
+        for i in range(indptr[topic], indptr[topic + 1]):
+            total += coefficients[i] * prices[followers[i]]
+        profit[topic] = total
+
+
+@kernel
+def project_shares(
+    wish: FloatArray,
+    weight: FloatArray,
+    cost: FloatArray,
+    limit: float,
+    theta: float,
+    shares: FloatArray,
+) -> float:
+    """Bring wished shares into [0, 1] and the capacity: x = wish - theta x weight, clipped.
+
+    Returns the theta found, the price of capacity, by Newton's method kept inside a bracket.
+    """
+    low, high = 0.0, np.inf
+    for _ in range(60):
+        used = 0.0
+        slope = 0.0
+        for topic in range(len(wish)):
+            share = wish[topic] - theta * weight[topic]
+            if share >= 1.0:
+                used += cost[topic]
+            elif share > 0.0:
+                used += cost[topic] * share
+                slope += cost[topic] * weight[topic]
+        if abs(used - limit) <= 1e-6 * limit or (used < limit and theta == 0.0):
+            break
+        if used > limit:
+            low = theta
+        else:
+            high = theta
+        guess = theta + (used - limit) / slope if slope > 0.0 else -1.0
+        if not low < guess < high:
+            if low == 0.0 and guess <= 0.0 and used < limit:
+                guess = 0.0 if high < 1e-30 else 0.5 * high
+            elif np.isinf(high):
+                guess = max(2.0 * theta, 1e-12)
+            else:
+                guess = 0.5 * (low + high)
+        theta = guess
+    for topic in range(len(wish)):
+        share = wish[topic] - theta * weight[topic]
+        shares[topic] = min(max(share, 0.0), 1.0)
+    return theta
