@@ -221,7 +221,7 @@ def test_plot(run, workload, tmp_path, command):
     assert (
         run("plot", workload, tmp_path / "plan", "-o", tmp_path / "x", "--format", "gif").status
         == 2
-    )  # noqa: E501
+    )
 
 
 @both

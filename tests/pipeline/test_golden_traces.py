@@ -210,8 +210,7 @@ def test_ready_counts_add_up_and_weigh_sizes(tmp_path):
     assert expected["workload"]["topics"] == [("a", 10.0, 20.0), ("c", 2.0, 64)]
     assert expected["workload"]["subscribers"] == ["lonely", "u"]
     traces.check(tmp_path / "out", report, expected)
-    with pytest.raises(InputError, match=r"counts\.csv: nothing tells how long .*--period"):
-        ingest(plays, pairs, tmp_path / "other")
+    assert ingest(plays, pairs, tmp_path / "a-day").period_seconds == 86400
     with pytest.raises(InputError, match=r"no column 'timestamp'.*leave out --window"):
         ingest(plays, pairs, tmp_path / "other", window="1h")
     with pytest.raises(ParameterError, match="whole number of seconds"):

@@ -96,8 +96,8 @@ def check(folder: Path, report, expected) -> None:
         assert header["period_seconds"] == expected["period_seconds"]
         return
     listed = json.loads((folder / "windows.json").read_text())
-    assert [window["folder"] for window in listed["windows"]] == list(expected["windows"])
-    for window in listed["windows"]:
+    assert [window["folder"] for window in listed] == list(expected["windows"])
+    for window in listed:
         one = expected["windows"][window["folder"]]
         check_folder(folder / window["folder"], one)
         assert [window[name] for name in ("topics", "subscribers", "pairs")] == [

@@ -34,7 +34,7 @@ TIE_FREE = Instance(
         [2, 3],
         [0, 1, 4],
         [],
-    ],  # fmt: skip
+    ],
     tau=97.0,
 )
 

@@ -51,7 +51,7 @@ def crowd(seed, *, num_topics=150, num_subscribers=120, weighted=False):
     interests = []
     for _ in range(num_subscribers):
         many = rng.random() < 0.3
-        size = int(rng.integers(num_topics // 8, num_topics // 2)) if many else int(rng.integers(1, 6))
+        size = rng.integers(num_topics // 8, num_topics // 2) if many else rng.integers(1, 6)
         interests.append(sorted(rng.choice(num_topics, size, replace=False).tolist()))
     weight = rng.integers(0, 4, num_subscribers).astype(float).tolist() if weighted else None
     return Instance(rates.tolist(), interests, tau=0.0, weight=weight)

@@ -153,16 +153,16 @@ def place_bucket(
     indices: IntArray,
 ) -> None:
     """Counting sort of one bucket: rows ``first`` to ``last``, pairs ``start`` to ``stop``."""
-    cursor = np.zeros(last - first + 1, dtype=np.int64)
+    cursor = np.zeros(last - first + 1, dtype=np.int32)  # from the bucket's start: half the cache
     for i in range(start, stop):
         cursor[(packed[i] >> 32) - first + 1] += 1
-    cursor[0] = start
     for row in range(last - first):
-        indptr[first + row] = cursor[row]
+        indptr[first + row] = start + cursor[row]
         cursor[row + 1] += cursor[row]
+    placed = indices[start:stop]
     for i in range(start, stop):
         row = (packed[i] >> 32) - first
-        indices[cursor[row]] = packed[i] & 0x7FFFFFFF
+        placed[cursor[row]] = packed[i] & 0x7FFFFFFF
         cursor[row] += 1
 
 

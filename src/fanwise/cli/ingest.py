@@ -95,7 +95,7 @@ def ingest(
         str | None,
         typer.Option(
             help="Length of the period. Default: from --from to --to, or from the first to the "
-            "last event; ready counts need it or those.",
+            "last event, or a day for ready counts.",
             show_default=False,
         ),
     ] = None,

@@ -8,6 +8,8 @@ from fanwise.errors import InputError, ParameterError
 from fanwise.pipeline.times import SECOND, floor_to
 
 MOST_WINDOWS = 10_000
+UNTOLD_SECONDS = 86400.0
+"""The period of ready counts when no option tells it: a day."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ def settle(scope: Scope, first: int | None, last: int | None, place: str) -> Per
     """Work out the period from the options and from the first and last event.
 
     Without --from the period starts with the first event, without --to it ends with the last; its
-    length is the time between, at least one second. --period overrides the length alone.
+    length is the time between, at least one second. --period overrides the length alone. Where
+    nothing tells (ready counts, no options) it is a day.
 
     Parameters
     ----------
@@ -99,9 +102,6 @@ def settle(scope: Scope, first: int | None, last: int | None, place: str) -> Per
     if scope.period is not None:
         return Period(start, end, scope.period / SECOND)
     if start is None or end is None:
-        raise InputError(
-            f"{place}: nothing tells how long the period is: no events with a timestamp; "
-            "pass --period, or --from and --to."
-        )
+        return Period(start, end, UNTOLD_SECONDS)
     length = end - start - (0 if scope.end is not None else 1)
     return Period(start, end, max(length, SECOND) / SECOND)

@@ -17,7 +17,7 @@ from fanwise.pipeline.build import WorkloadFrames
 from fanwise.pipeline.report import Report, Window
 from fanwise.pipeline.session import translated_errors
 from fanwise.pipeline.store import Store, is_local, local_uri
-from fanwise.pipeline.times import SECOND, folder_name
+from fanwise.pipeline.times import folder_name
 from fanwise.pipeline.transforms import WINDOW
 from fanwise.pipeline.watching import watch
 from fanwise.progress import SILENT, Progress
@@ -97,13 +97,7 @@ def write_tables(store: Store, frames: WorkloadFrames) -> None:
         store.write_text("workload.json", _header(report))
         return
     _write_windows(store, tables, report)
-    windows = {
-        "format": "fanwise.windows",
-        "version": 1,
-        "window_seconds": report.window // SECOND,
-        "windows": [window.as_dict() for window in report.windows],
-        "ingest": report.as_dict(),
-    }
+    windows = [window.as_dict() for window in report.windows]
     text = json.dumps(windows, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     store.write_text("windows.json", text)
 

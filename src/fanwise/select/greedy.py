@@ -56,8 +56,13 @@ def greedy(problem: Selection) -> Trajectory:
     with ThreadPoolExecutor(2) as pool:  # kernels hold no interpreter lock
         plain = pool.submit(greedy_fractional, problem, by_cost=False)
         by_cost = pool.submit(greedy_fractional, problem, by_cost=True)
-        runs = [plain.result(), by_cost.result()]
-    return max(runs, key=lambda trajectory: trajectory.total)  # the first of equals
+        runs = plain.result(), by_cost.result()
+    return runs[is_better(runs[1].total, runs[0].total)]
+
+
+def is_better(value: float, than: float) -> bool:
+    """Whether a value is larger by more than rounding."""
+    return value > than * (1 + RELATIVE_TOLERANCE)
 
 
 class Start(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from fanwise.arrays.csr import IntArray
 from fanwise.planning.problem import Outcome, Run
-from fanwise.select.greedy import scaled_price, share_scale
+from fanwise.select.greedy import is_better, scaled_price, share_scale
 from fanwise.select.problem import Selection
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
@@ -23,8 +23,8 @@ def solve(problem: Selection, run: Run) -> Outcome:
         else:
             plain = order_fractional(problem, by_cost=False)
             by_cost = order_fractional(problem, by_cost=True)
-            better = _value(problem, plain) >= _value(problem, by_cost)
-            order = plain if better else by_cost
+            values = [_value(problem, order) for order in (plain, by_cost)]
+            order = by_cost if is_better(values[1], values[0]) else plain
     served = np.zeros(problem.workload.num_topics, dtype=bool)
     served[order] = True
     return Outcome({"topics": problem.table(served)})
