@@ -64,11 +64,12 @@ def main(folder: Path) -> None:
     )
     plans = []
     for problem, algorithm in (
+        (selection, "best"),
         (selection, "greedy"),
         (selection, "random"),
         (provisioning, "gsp+ffbp"),
     ):
-        plan = problem.solve(algorithm, seed=SEED)
+        plan = problem.solve(algorithm, seed=SEED, time_limit=15)
         plan.verify()
         plan.save(folder / "plans" / f"{plan.problem}-{algorithm}", overwrite=True)
         say(

@@ -66,6 +66,8 @@ class Family:
         The algorithm used when none is named.
     keys
         Tables of a plan and the columns that identify a row.
+    explain, reproduce
+        What says why a plan is what it is, and what repeats the paper's experiments, if anything.
     """
 
     name: str
@@ -77,6 +79,8 @@ class Family:
     stages: Mapping[str, Mapping[str, Algorithm]]
     default: str
     keys: Mapping[str, tuple[str, ...]]
+    explain: str | None = None
+    reproduce: str | None = None
 
     def algorithms(self, algorithm: str) -> tuple[Algorithm, ...]:
         """Return the algorithm of each stage named by ``algorithm``."""
@@ -132,6 +136,8 @@ SELECT = Family(
     },
     default="best",
     keys={"topics": ("topic",)},
+    explain="fanwise.select.explain:passages",
+    reproduce="fanwise.select.reproduce:reproduce",
 )
 
 PROVISION = Family(

@@ -8,7 +8,8 @@ from typing import Any
 
 from fanwise.errors import PlanError, VerificationError
 from fanwise.planning.export import named_tables
-from fanwise.planning.families import find_family
+from fanwise.planning.explanation import Listing, Passage
+from fanwise.planning.families import find_family, load
 from fanwise.planning.plan import Plan
 from fanwise.report.page import Facts, Item, Picture, Section, Table, Text, Verdict
 from fanwise.wording import number, percent
@@ -18,7 +19,7 @@ PREVIEW_ROWS = 8
 
 
 def plan_section(plan: Plan, workload: TopicWorkload, *, title: str | None = None) -> Section:
-    """Describe one plan: certificate, verification, pictures, parameters, metrics, first rows.
+    """Describe one plan: certificate, pictures, explanation, parameters, metrics, first rows.
 
     Parameters
     ----------
@@ -44,6 +45,7 @@ def plan_section(plan: Plan, workload: TopicWorkload, *, title: str | None = Non
     ]
     if verdict.holds:  # a broken plan's tables may name things that do not exist
         items += [Picture(caption, figure) for caption, figure in plan.figures(workload).items()]
+        items += explanation(plan, workload)
     for heading, values in (("Parameters", plan.parameters), ("Metrics", plan.metrics)):
         if values:
             items.append(Facts(_pairs(values), heading))
@@ -86,6 +88,22 @@ def verification(plan: Plan, workload: TopicWorkload) -> Verdict:
     except VerificationError as error:
         return Verdict(False, f"Verification failed: {error}")
     return Verdict(True, "Verified: every constraint and the objective were checked from scratch.")
+
+
+def explanation(plan: Plan, workload: TopicWorkload) -> list[Item]:
+    """Return what the plan's family has to say about why it is what it is."""
+    target = find_family(plan.problem).explain
+    if target is None:
+        return []
+    heading = Text("Explanation: why the plan is what it is, and what would change it.")
+    return [heading, *(show_passage(passage) for passage in load(target)(workload, plan))]
+
+
+def show_passage(passage: Passage) -> Item:
+    """Turn a family's words into what a page shows."""
+    if isinstance(passage, Listing):
+        return Table(passage.columns, passage.rows, passage.title, passage.note)
+    return Facts(passage.pairs, passage.title)
 
 
 def _side(plan: Plan) -> str:

@@ -10,13 +10,12 @@ nothing.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Outcome, Run
 from fanwise.progress import Step
+from fanwise.select.bounds import quick_bound, whole
 from fanwise.select.covers import cover_inequalities, plain_inequalities
 from fanwise.select.exact import solve_milp
 from fanwise.select.greedy import greedy
@@ -45,7 +44,7 @@ class Search:
         self.served: Served = np.zeros(problem.workload.num_topics, dtype=bool)
         self.served[trajectory.order] = True
         self.value = problem.value(self.served)
-        self.bound = problem.bound()
+        self.bound = quick_bound(problem)
         self.is_interrupted = False
         self._limit = DEFAULT_TIME_LIMIT if run.time_limit is None else run.time_limit
         self._gap = DEFAULT_GAP if run.gap is None else run.gap
@@ -62,8 +61,7 @@ class Search:
 
     def prove(self, bound: float) -> bool:
         """Take a bound if it is better; say whether it is by more than a hair."""
-        if self.problem.metric == "binary" and self.problem.workload.weight is None:
-            bound = float(math.floor(bound + 1e-6))
+        bound = whole(self.problem, bound)
         if bound >= self.bound:
             return False
         is_progress = self.bound - bound > 1e-5 * self.bound

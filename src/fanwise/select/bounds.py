@@ -10,6 +10,8 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.select.problem import Selection
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
+ITERATIONS = 20
+
 
 def paper_bound(problem: Selection) -> float | None:
     """Return the bound of Setty et al. (Alg. 3, Theorems IV.7 and V.4).
@@ -39,6 +41,7 @@ def knapsack_bound(problem: Selection) -> float:
     most a knapsack over these profits; its linear relaxation is solved by sorting.
     """
     from fanwise.select.kernels import topic_profits
+    from fanwise.select.relaxation import fractional_knapsack
 
     profits: FloatArray = topic_profits(
         *problem.workload.followers,
@@ -46,28 +49,47 @@ def knapsack_bound(problem: Selection) -> float:
         problem.demand,
         problem.weight,
     )
-    cost = problem.cost
-    free = cost <= 0
-    total = float(profits[free].sum())
-    paid = np.flatnonzero(~free & (profits > 0))
-    order = paid[np.argsort(-(profits[paid] / cost[paid]), kind="stable")]
-    limit = problem.limit * (1 + RELATIVE_TOLERANCE)
-    spent = np.cumsum(cost[order])
-    whole = int(np.searchsorted(spent, limit, side="right"))
-    total += float(profits[order[:whole]].sum())
-    if whole < len(order):
-        left = limit - (spent[whole - 1] if whole else 0.0)
-        total += float(profits[order[whole]]) * left / float(cost[order[whole]])
-    return total
+    return fractional_knapsack(profits, problem.cost, problem.limit * (1 + RELATIVE_TOLERANCE))
 
 
-def proven_bound(problem: Selection) -> float:
-    """Return the smallest of the valid bounds, rounded down where the objective is whole."""
+def quick_bound(problem: Selection) -> float:
+    """Return the smallest of the bounds that need no iteration."""
     bounds = [float(problem.weight.sum()), knapsack_bound(problem)]
     paper = paper_bound(problem)
     if paper is not None:
         bounds.append(paper)
-    bound = min(bounds)
+    return whole(problem, min(bounds))
+
+
+def tight_bound(problem: Selection) -> float:
+    """Return the bound of the linear relaxation, after a fixed number of iterations.
+
+    For the binary metric its inequalities are fitted to the greedy selection (see
+    :mod:`fanwise.select.covers`). ``best`` goes on from there.
+    """
+    from fanwise.select.covers import cover_inequalities, plain_inequalities
+    from fanwise.select.greedy import greedy
+    from fanwise.select.relaxation import Relaxation
+
+    quick = quick_bound(problem)
+    if quick == 0:
+        return quick
+    relaxation = Relaxation(problem)
+    relaxation.use(plain_inequalities(problem))
+    relaxation.iterate(ITERATIONS)
+    relaxation.bound()
+    if problem.metric == "binary":
+        served = np.zeros(problem.workload.num_topics, dtype=bool)
+        served[greedy(problem).order] = True
+        relaxation.use(cover_inequalities(problem, served))
+        relaxation.bound()
+        relaxation.iterate(ITERATIONS)
+        relaxation.bound()
+    return min(quick, whole(problem, relaxation.best))
+
+
+def whole(problem: Selection, bound: float) -> float:
+    """Round a bound down where the objective counts heads."""
     if problem.metric == "binary" and problem.workload.weight is None:
-        bound = float(math.floor(bound * (1 + RELATIVE_TOLERANCE)))
+        return float(math.floor(bound * (1 + RELATIVE_TOLERANCE)))
     return bound

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Outcome, Run
+from fanwise.select.bounds import quick_bound, whole
 from fanwise.select.problem import Selection
 
 MAX_PAIRS = 200_000
@@ -38,8 +39,10 @@ def solve(problem: Selection, run: Run) -> Outcome:
     served = answer.served
     if served is None:
         served = np.zeros(problem.workload.num_topics, dtype=bool)
-    bounds = [bound for bound in (answer.bound, problem.bound()) if bound is not None]
-    return Outcome({"topics": problem.table(served)}, bound=min(bounds))
+    bound = quick_bound(problem)
+    if answer.bound is not None:
+        bound = min(bound, whole(problem, answer.bound))
+    return Outcome({"topics": problem.table(served)}, bound=bound)
 
 
 def solve_milp(

@@ -92,7 +92,7 @@ def greedy_binary(problem: Selection, served: npt.NDArray[np.bool_] | None = Non
     interests, followers = workload.interests, workload.followers
     missing, rates, used = start_from(problem, served)
     scale = share_scale(problem)
-    topics = np.zeros(workload.num_topics, dtype=kernels.TOPIC)
+    topics = np.zeros(workload.num_topics, dtype=kernels.TOPIC).view(np.recarray)
     keys = np.full(workload.num_topics, kernels.CLOSED, dtype=np.float32)
     is_heavy = (np.diff(interests.indptr) > kernels.HEAVY_DEGREE) & (missing > 0)
     num_heavy = int(np.count_nonzero(is_heavy))
@@ -106,7 +106,7 @@ def greedy_binary(problem: Selection, served: npt.NDArray[np.bool_] | None = Non
     unit = np.floor(problem.weight * scale)
     entered = np.where(is_heavy, kernels.LEVEL, 1.0) * missing
     per_event = np.divide(unit, entered, out=np.zeros_like(unit), where=missing > 0)
-    subscribers = np.empty(workload.num_subscribers, dtype=kernels.SUBSCRIBER)
+    subscribers = np.empty(workload.num_subscribers, dtype=kernels.SUBSCRIBER).view(np.recarray)
     subscribers["missing"] = missing
     subscribers["unit"] = unit
     subscribers["start"] = interests.indptr[:-1]

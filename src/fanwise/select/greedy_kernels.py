@@ -71,6 +71,14 @@ def share_of(rate: float, per_event: float, unit: float) -> int:
 
 
 @kernel
+def ceiling_of(key: np.float32, price: float) -> float:
+    """The benefit up to which a queued key bounds a topic; free topics cannot rise further."""
+    if price <= 0.0:
+        return np.inf
+    return float(key) * price
+
+
+@kernel
 def list_heavy(
     indptr: LongArray, interests: IntArray, heavy_of_subscriber: IntArray, num_topics: int
 ) -> tuple[LongArray, IntArray, IntArray, LongArray, IntArray, IntArray]:
@@ -136,7 +144,7 @@ def queue_benefits(
         key = make_key(benefit, price[topic])
         if key > 0:
             record.rate = rate
-            record.ceiling = key * price[topic]
+            record.ceiling = ceiling_of(key, price[topic])
             keys[topic] = key
             entries[size] = pack_entry(key, topic)
             size += 1
@@ -198,7 +206,7 @@ def raise_topics(
         if benefit > record.ceiling:
             key = make_key(benefit * HEADROOM, price[topic])
             keys[topic] = key
-            record.ceiling = key * price[topic]
+            record.ceiling = ceiling_of(key, price[topic])
             heap = push_entry(heap, size, pack_entry(key, topic))
             size += 1
     return heap, size
@@ -283,7 +291,7 @@ def benefit_order(
         if key < keys[topic]:
             if key > 0:
                 keys[topic] = key
-                record.ceiling = key * price[topic]
+                record.ceiling = ceiling_of(key, price[topic])
                 heap = push_entry(heap, size, pack_entry(key, topic))
                 size += 1
             else:

@@ -1,4 +1,4 @@
-"""Pictures of a selection: which topics are served, and who is satisfied."""
+"""Pictures of a selection: which topics are served, who is satisfied, what capacity buys."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
+from fanwise.select.coverage import Curve, coverage_curve
+from fanwise.select.explain import bin_edges, bin_label, problem_of
 from fanwise.select.problem import Selection, served_topics
 from fanwise.workload.look import (
     BLUE,
+    GREEN,
+    INK,
     MUTED,
     VERMILION,
     new_axes,
@@ -24,21 +30,24 @@ if TYPE_CHECKING:
     from fanwise.workload.topic import TopicWorkload
 
 MAX_DOTS = 20_000
+MAX_CURVE_PAIRS = 5_000_000
+"""Above this a picture of the curve would take a greedy run of many seconds."""
 
 
 def figures(workload: TopicWorkload, plan: Plan) -> dict[str, Figure]:
     """Return every picture of a selection, the main one first."""
     served = served_topics(plan.tables["topics"], workload.num_topics)
-    problem = Selection(
-        workload,
-        tau=plan.parameters["tau"],
-        capacity=plan.parameters["capacity"],
-        metric=plan.parameters["metric"],
-    )
-    return {
+    problem = problem_of(workload, plan)
+    pictures = {
         "Served and offloaded topics": plot_topics(workload, served),
         "Satisfied subscribers by number of subscriptions": plot_satisfied(problem, served),
     }
+    if workload.num_pairs <= MAX_CURVE_PAIRS:
+        used = float(problem.cost[served].sum())
+        pictures["Coverage against capacity"] = plot_coverage(
+            problem, coverage_curve(problem), used, plan.objective, plan.bound
+        )
+    return pictures
 
 
 @styled
@@ -84,16 +93,12 @@ def plot_satisfied(problem: Selection, served: npt.NDArray[np.bool_]) -> Figure:
         say_empty(axes, "nobody needs anything")
         return figure
     satisfaction = problem.satisfaction(served)
-    edges = _bin_edges(int(followings[needs].max()))
+    edges = bin_edges(int(followings[needs].max()))
     bin_of_subscriber = np.searchsorted(edges, followings[needs], side="right") - 1
     count = np.bincount(bin_of_subscriber, minlength=len(edges))
     total = np.bincount(bin_of_subscriber, weights=satisfaction[needs], minlength=len(edges))
     used = np.flatnonzero(count)
-    labels = [
-        f"{edges[i]}" if i + 1 == len(edges) or edges[i + 1] == edges[i] + 1
-        else f"{edges[i]}–{edges[i + 1] - 1}"  # noqa: RUF001
-        for i in used
-    ]  # fmt: skip
+    labels = [bin_label(edges, i) for i in used.tolist()]
     axes.bar(np.arange(len(used)), 100 * total[used] / count[used], color=BLUE, width=0.75)
     overall = 100 * float(satisfaction[needs].mean())
     axes.axhline(overall, color=MUTED, linewidth=1, linestyle="--")
@@ -115,9 +120,46 @@ def plot_satisfied(problem: Selection, served: npt.NDArray[np.bool_]) -> Figure:
     return figure
 
 
-def _bin_edges(largest: int) -> npt.NDArray[np.int64]:
-    """Bins of 1, 2, 3, 4, then doubling."""
-    edges = [1, 2, 3, 4, 5]
-    while edges[-1] <= largest:
-        edges.append(2 * (edges[-1] - 1) + 1)
-    return np.array(edges, dtype=np.int64)
+@styled
+def plot_coverage(
+    problem: Selection, curve: Curve, used: float, objective: float, bound: float | None
+) -> Figure:
+    """Draw what greedy reaches along its run, the paper's bound, and the plan with its own bound."""
+    figure, axes = new_axes()
+    everything = float(problem.cost.sum())
+    if not everything or not problem.weight.any():
+        say_empty(axes, "nothing to gain")
+        return figure
+    draw_curve(axes, curve, everything)
+    axes.plot(
+        [100 * used / everything], [objective],
+        linestyle="none", marker="o", markersize=6, color=INK, label="this plan", zorder=4,
+    )  # fmt: skip
+    if bound is not None:
+        axes.plot(
+            [100 * problem.limit / everything], [bound],
+            linestyle="none", marker="_", markersize=14, markeredgewidth=2, color=GREEN,
+            label="its proven bound", zorder=3,
+        )  # fmt: skip
+    label_coverage(axes, problem.metric)
+    axes.legend(loc="lower right")
+    return figure
+
+
+def draw_curve(axes: Axes, curve: Curve, everything: float) -> None:
+    """Draw a greedy run and the paper's bound against the share of the cost of everything."""
+    axes.plot(100 * curve.used / everything, curve.value, color=BLUE, label="greedy, as it runs")
+    if curve.bound is not None:
+        axes.plot(
+            100 * curve.capacity / everything, curve.bound,
+            color=VERMILION, linestyle="--", label="the paper's bound",
+        )  # fmt: skip
+
+
+def label_coverage(axes: Axes, metric: str) -> None:
+    """Name the axes of a coverage picture."""
+    axes.set_xlabel("capacity (% of the cost of serving everything)")
+    axes.set_ylabel("satisfied subscribers" if metric == "binary" else "total satisfaction")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))

@@ -149,9 +149,13 @@ class Selection(Problem):
         return int(np.count_nonzero(enough & (self.demand > 0)))
 
     def bound(self) -> float:
-        from fanwise.select.bounds import proven_bound
+        return self._bound
 
-        return proven_bound(self)
+    @cached_property
+    def _bound(self) -> float:
+        from fanwise.select.bounds import tight_bound
+
+        return tight_bound(self)
 
     def table(self, served: npt.NDArray[np.bool_]) -> pa.Table:
         """Return the plan's table for a set of served topics."""

@@ -38,7 +38,7 @@ def make_key(benefit: float, cost: float) -> np.float32:
 def pack_entry(key: np.float32, topic: int) -> np.uint64:
     """Pack a key and a topic into one comparable integer."""
     bits = np.uint64(np.float32(key).view(np.uint32))
-    return (bits << np.uint64(32)) | np.uint64(0xFFFFFFFF - topic)
+    return (bits << np.uint64(32)) | np.uint64(0xFFFFFFFF - int(topic))
 
 
 @kernel

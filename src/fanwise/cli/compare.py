@@ -1,0 +1,128 @@
+"""``fanwise compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fanwise.cli import console, options, problems
+from fanwise.cli.solving import INTERRUPTED
+from fanwise.planning.families import find_family
+
+if TYPE_CHECKING:
+    from fanwise.planning.compare import Comparison
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare")(compare)
+
+
+def compare(
+    problem: problems.ProblemName,
+    workload: options.Workload,
+    tau: problems.Tau = None,
+    capacity: problems.Capacity = None,
+    metric: problems.Metric = None,
+    instance: problems.Instance = None,
+    catalog: problems.Catalog = None,
+    horizon: problems.Horizon = None,
+    algorithms: Annotated[
+        str | None,
+        typer.Option(
+            help="Names, apart by commas. Default: all that are not too slow for this size.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: options.Seed = 0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(min=0, help="Seconds for each algorithm that can stop early."),
+    ] = None,
+    plots: Annotated[
+        Path | None,
+        typer.Option(help="Folder to write a picture to; must not exist.", show_default=False),
+    ] = None,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+) -> None:
+    """Solve one problem with all algorithms and put them side by side, best first.
+
+    A bound that one of them proves holds for all plans: each gap is to the tightest.
+
+    Example: [bold]fanwise compare select spotify/ --tau 27 --capacity 10%[/bold]
+    """
+    from fanwise.planning.compare import compare as compare_algorithms
+    from fanwise.workload.folders import refuse_existing
+
+    given = problems.check_options(
+        problem,
+        {
+            "capacity": capacity,
+            "metric": metric,
+            "instance": instance,
+            "catalog": catalog,
+            "horizon": horizon,
+        },
+    )
+    if problem == "select":
+        problems.require(problem, "capacity", capacity, "give --capacity 10%")
+    names = None if algorithms is None else problems.split_list(algorithms, "algorithms")
+    for name in names or ():
+        find_family(problem).algorithms(name)  # raises for an unknown one
+    if plots is not None:
+        refuse_existing(plots, overwrite=overwrite)
+    posed = problems.make_problem(problem, workload, tau, given)
+    with console.progress() as progress:
+        comparison = compare_algorithms(
+            posed, names, seed=seed, time_limit=time_limit, keep_tables=False, progress=progress
+        )
+    files = [] if plots is None else _draw(comparison, plots, overwrite=overwrite)
+    if as_json:
+        result: dict[str, Any] = {"workload": posed.workload.hash, **comparison.to_dict()}
+        if plots is not None:
+            result["plots"] = files
+        console.print_json(result)
+    else:
+        _show(comparison)
+        if plots is not None:
+            console.out().print(f"Picture written to {plots / files[0]}", markup=False)
+    if comparison.is_interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if not any(plan.feasible for plan in comparison.plans):
+        console.warn("every plan breaks a limit (feasible: no).")
+        raise typer.Exit(1)
+
+
+def _show(comparison: Comparison) -> None:
+    posing = problems.POSINGS[comparison.problem]
+    rows = [
+        (
+            plan.algorithm,
+            posing.amount(plan.objective),
+            posing.amount(comparison.bound),
+            console.percent(comparison.gap(plan)),
+            f"{plan.seconds['solve']:.2f}",
+            plan.feasible,
+        )
+        for plan in comparison.plans
+    ]
+    objective = posing.objective(comparison.parameters)
+    columns = ("algorithm", objective, "best bound", "gap to it", "seconds", "feasible")
+    terminal = console.out()
+    terminal.print(console.table(f"{comparison.problem}: best first", columns, rows))
+    for name, reason in comparison.skipped.items():
+        terminal.print(f"{name}: {reason}; name it in --algorithms to run it", markup=False)
+
+
+def _draw(comparison: Comparison, folder: Path, *, overwrite: bool) -> list[str]:
+    from fanwise.report.comparison_plots import plot_comparison
+    from fanwise.workload.look import save_figures
+
+    posing = problems.POSINGS[comparison.problem]
+    figure = plot_comparison(
+        comparison, objective=posing.objective(comparison.parameters), amount=posing.amount
+    )
+    return save_figures({"comparison": figure}, folder, overwrite=overwrite)

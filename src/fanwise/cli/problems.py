@@ -1,0 +1,155 @@
+"""Stating a problem of any family from options: what ``compare`` and ``sweep`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fanwise.cli import console
+from fanwise.cli.solving import load_workload, parse_duration, resolve_tau
+from fanwise.errors import FanwiseError
+from fanwise.planning.families import FAMILIES, find_family
+from fanwise.wording import money
+
+if TYPE_CHECKING:
+    from fanwise.planning.problem import Problem
+    from fanwise.workload.topic import TopicWorkload
+
+ProblemName = Annotated[
+    str, typer.Argument(metavar="PROBLEM", help=f"{', '.join(FAMILIES)}.", show_default=False)
+]
+Tau = Annotated[
+    str | None,
+    typer.Option(
+        help="Events per period that satisfy a subscriber, or 'column'. "
+        "Default: the workload's column tau.",
+        show_default=False,
+    ),
+]
+Capacity = Annotated[
+    str | None,
+    typer.Option(
+        help="select: cost units, or a percentage of the cost of serving everything.",
+        show_default=False,
+    ),
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(help="select: binary (default) or fractional.", show_default=False),
+]
+Instance = Annotated[
+    str | None,
+    typer.Option(help="provision: type of machine. Default: c3.large.", show_default=False),
+]
+Catalog = Annotated[
+    Path | None,
+    typer.Option(help="provision: CSV with instance,usd_per_hour,mbps.", show_default=False),
+]
+Horizon = Annotated[
+    str | None,
+    typer.Option(
+        help="provision: how long the machines run: 12h, 10d. Default: the workload's period.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Posing:
+    """How a family's problem is stated.
+
+    Attributes
+    ----------
+    options
+        What the family takes, beside tau.
+    make
+        Makes the problem from a workload, tau and the options given.
+    amount
+        How people read an objective.
+    objective
+        What it measures, for axes and columns.
+    """
+
+    options: tuple[str, ...]
+    make: Callable[[TopicWorkload, float | str, Mapping[str, Any]], Problem]
+    amount: Callable[[Any], str]
+    objective: Callable[[Mapping[str, Any]], str]
+
+
+def _make_selection(workload: TopicWorkload, tau: float | str, given: Mapping[str, Any]) -> Problem:
+    from fanwise.select.problem import Selection
+
+    return Selection(workload, tau=tau, **given)
+
+
+def _make_provisioning(
+    workload: TopicWorkload, tau: float | str, given: Mapping[str, Any]
+) -> Problem:
+    from fanwise.provision.problem import Provisioning
+
+    names = {"catalog": "catalogue", "horizon": "horizon_seconds"}
+    options = {names.get(name, name): value for name, value in given.items()}
+    return Provisioning(workload, tau=tau, **options)
+
+
+def _name_selection_objective(parameters: Mapping[str, Any]) -> str:
+    is_binary = parameters.get("metric", "binary") == "binary"
+    return "satisfied subscribers" if is_binary else "total satisfaction"
+
+
+POSINGS: Mapping[str, Posing] = {
+    "select": Posing(
+        options=("capacity", "metric"),
+        make=_make_selection,
+        amount=console.number,
+        objective=_name_selection_objective,
+    ),
+    "provision": Posing(
+        options=("instance", "catalog", "horizon"),
+        make=_make_provisioning,
+        amount=money,
+        objective=lambda parameters: "dollars over the horizon",
+    ),
+}
+
+
+def check_options(problem: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, unless one belongs to another family."""
+    find_family(problem)
+    options = {name: value for name, value in given.items() if value is not None}
+    known = POSINGS[problem].options
+    for name in options:
+        if name not in known:
+            takes = ", ".join(f"--{option}" for option in ("tau", *known))
+            raise FanwiseError(f"--{name} is not an option of {problem}, which takes {takes}.")
+    if "horizon" in options:
+        options["horizon"] = parse_duration(options["horizon"], "horizon")
+    return options
+
+
+def make_problem(
+    problem: str, folder: Path, tau: str | None, options: Mapping[str, Any]
+) -> Problem:
+    """Load a workload and state the problem."""
+    workload = load_workload(folder)
+    return POSINGS[problem].make(workload, resolve_tau(tau, workload), options)
+
+
+def require(problem: str, name: str, value: Any, advice: str) -> None:
+    """Refuse a missing option."""
+    if value is None:
+        raise FanwiseError(f"--{name} is missing: {problem} needs it; {advice}.")
+
+
+def split_list(text: str, name: str) -> list[str]:
+    """Split a list at commas."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise FanwiseError(
+            f"--{name} must be a list such as a,b,c without empty parts; got {text!r}."
+        )
+    return parts

@@ -1,0 +1,266 @@
+"""``fanwise sweep``."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fanwise.cli import console, options, problems
+from fanwise.cli.solving import INTERRUPTED, check_algorithm
+from fanwise.errors import FanwiseError, ParameterError
+from fanwise.planning.families import find_family
+
+if TYPE_CHECKING:
+    from fanwise.planning.sweep import Point, Sweep
+    from fanwise.progress import Progress
+
+ONE_RUN = "greedy"
+"""What a curve from one run is of."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("sweep")(sweep)
+
+
+def sweep(
+    problem: problems.ProblemName,
+    workload: options.Workload,
+    tau: problems.Tau = None,
+    taus: Annotated[
+        str | None,
+        typer.Option(help="Thresholds to try, apart by commas: 10,27,100.", show_default=False),
+    ] = None,
+    capacity: problems.Capacity = None,
+    capacities: Annotated[
+        str | None,
+        typer.Option(
+            help="select: capacities to try: 1%,5%,20%. Default: 1% to 100%.", show_default=False
+        ),
+    ] = None,
+    metric: problems.Metric = None,
+    instance: problems.Instance = None,
+    instances: Annotated[
+        str | None,
+        typer.Option(help="provision: machines to try: c3.large,c3.xlarge.", show_default=False),
+    ] = None,
+    catalog: problems.Catalog = None,
+    horizon: problems.Horizon = None,
+    exact_points: Annotated[
+        bool,
+        typer.Option(
+            "--exact-points",
+            help="select: a run of its own for each capacity, in place of one greedy run for all.",
+        ),
+    ] = False,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            "--algorithm",
+            "-a",
+            help="What makes the plan of a point that has its own run. Default: the family's.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: options.Seed = 0,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Seconds for each point that has its own run.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder to write points.csv and a picture to; must not exist.",
+            show_default=False,
+        ),
+    ] = None,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+) -> None:
+    """What-if curves: value and bound as a parameter of the problem changes.
+
+    select: against capacity, from one greedy run (a point that is not exact is a lower bound on
+    greedy; --exact-points makes a plan for each), or with --taus against tau. provision: against
+    --taus and --instances, a plan for each.
+
+    Example: [bold]fanwise sweep select spotify/ --tau 27 --capacities 1%,5%,20%,50%[/bold]
+    """
+    from fanwise.workload.folders import refuse_existing
+
+    given = problems.check_options(
+        problem,
+        {
+            "capacity": capacity,
+            "metric": metric,
+            "instance": instance,
+            "catalog": catalog,
+            "horizon": horizon,
+        },
+    )
+    _refuse_both("tau", tau, "taus", taus)
+    _refuse_both("capacity", capacity, "capacities", capacities)
+    _refuse_both("instance", instance, "instances", instances)
+    if algorithm is not None:
+        _check_algorithm(problem, algorithm)
+    axes: dict[str, list[Any]] = {}
+    if taus is not None:
+        axes["tau"] = [_number(text) for text in problems.split_list(taus, "taus")]
+    has_curve = False
+    if problem == "select":
+        if instances is not None:
+            raise FanwiseError("--instances is not an option of select; give --capacities.")
+        if taus is None and capacity is not None:
+            raise FanwiseError(
+                "--capacity fixes what is swept; give --taus beside it, or --capacities instead."
+            )
+        if capacity is None:
+            axes["capacity"] = _capacities(capacities)
+            given["capacity"] = axes["capacity"][-1]
+            has_curve = not exact_points
+        elif exact_points:
+            raise FanwiseError("--exact-points goes with --capacities; each tau has its own run.")
+        if has_curve and algorithm not in (None, ONE_RUN):
+            raise FanwiseError(
+                f"one run gives the curve of {ONE_RUN} alone; add --exact-points for {algorithm}."
+            )
+    else:
+        for name, value in (("capacities", capacities), ("exact-points", exact_points or None)):
+            if value is not None:
+                raise FanwiseError(f"--{name} is not an option of {problem}.")
+        if instances is not None:
+            axes["instance"] = problems.split_list(instances, "instances")
+        if not axes:
+            raise FanwiseError("nothing to sweep; give --taus 10,100 or --instances A,B.")
+    if out is not None:
+        refuse_existing(out, overwrite=overwrite)
+
+    first_tau = tau if taus is None else str(axes["tau"][0])
+    posed = problems.make_problem(problem, workload, first_tau, given)
+    with console.progress() as progress:
+        if has_curve:
+            result = _curves(posed, axes, progress)
+        else:
+            from fanwise.planning.sweep import sweep as solve_points
+
+            changes = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+            result = solve_points(
+                posed, changes, algorithm, seed=seed, time_limit=time_limit, progress=progress
+            )
+    objective = problems.POSINGS[problem].objective(posed.parameters())
+    if out is not None:
+        _write(result, problem, list(axes), objective, out, overwrite=overwrite)
+    if as_json:
+        fixed = {
+            name: value
+            for name, value in posed.parameters().items()
+            if name.removesuffix("_percent") not in axes
+        }
+        printed: dict[str, Any] = {
+            "problem": problem,
+            "workload": posed.workload.hash,
+            "parameters": fixed,
+            "varied": list(axes),
+            "points": [point.to_dict() for point in result.points],
+        }
+        if out is not None:
+            printed["out"] = str(out)
+        console.print_json(printed)
+    else:
+        _show(result, problem, list(axes), objective)
+        if out is not None:
+            console.out().print(f"Points and picture written to {out}", markup=False)
+    if result.is_interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if not any(point.feasible for point in result.points):
+        console.warn("no point has a plan within its limits.")
+        raise typer.Exit(1)
+
+
+def _curves(problem: Any, axes: dict[str, list[Any]], progress: Progress) -> Sweep:
+    """One greedy run per tau (or one in all), each with a point for every capacity."""
+    from dataclasses import replace
+
+    from fanwise.planning.sweep import Sweep
+    from fanwise.select.sweep import capacity_curve
+
+    if "tau" not in axes:
+        return capacity_curve(problem, axes["capacity"], progress=progress)
+    points: list[Point] = []
+    for tau in axes["tau"]:
+        replace(problem, tau=tau)  # refuses a bad value before any work
+    for tau in axes["tau"]:
+        curve = capacity_curve(replace(problem, tau=tau), axes["capacity"], progress=progress)
+        points += [
+            replace(point, parameters={"tau": tau, **point.parameters}) for point in curve.points
+        ]
+        if curve.is_interrupted:
+            return Sweep(tuple(points), is_interrupted=True)
+    return Sweep(tuple(points))
+
+
+def _show(result: Sweep, problem: str, axes: list[str], objective: str) -> None:
+    posing = problems.POSINGS[problem]
+    rows = []
+    for point in result.points:
+        cells: list[Any] = [_setting(point, axis) for axis in axes]
+        if problem == "select":
+            cells += [point.metrics["used"], point.metrics["served"]]
+        else:
+            cells += [point.metrics["vms"]]
+        cells += [posing.amount(point.value), posing.amount(point.bound)]
+        cells += [console.percent(point.gap), point.is_exact if point.feasible else "no plan"]
+        rows.append(cells)
+    middle = ("used", "served topics") if problem == "select" else ("machines",)
+    columns = (*axes, *middle, objective, "bound", "gap", "exact")
+    console.out().print(console.table(f"{problem}: what if", columns, rows))
+
+
+def _setting(point: Point, axis: str) -> str:
+    percent = point.parameters.get(f"{axis}_percent")
+    return console.number(point.parameters[axis]) if percent is None else f"{percent:g}%"
+
+
+def _write(
+    result: Sweep, problem: str, axes: list[str], objective: str, out: Path, *, overwrite: bool
+) -> None:
+    from fanwise.planning.sweep import write_points
+    from fanwise.report.comparison_plots import plot_sweep
+    from fanwise.workload.folders import atomic_folder
+    from fanwise.workload.look import encode
+
+    figure = plot_sweep(result.points, axes, objective=objective)
+    with atomic_folder(out, overwrite=overwrite) as folder:
+        write_points(result.points, folder / "points.csv")
+        (folder / "curve.png").write_bytes(encode(figure, "png"))
+
+
+def _capacities(text: str | None) -> list[str]:
+    if text is not None:
+        return problems.split_list(text, "capacities")
+    from fanwise.select.sweep import DEFAULT_PERCENTS
+
+    return [f"{percent}%" for percent in DEFAULT_PERCENTS]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError("taus", "numbers >= 0 apart by commas", text) from None
+
+
+def _check_algorithm(problem: str, algorithm: str) -> None:
+    stages = find_family(problem).stages
+    if len(stages) == 1:
+        check_algorithm(problem, algorithm, *stages)
+    else:
+        find_family(problem).algorithms(algorithm)
+
+
+def _refuse_both(one: str, given: str | None, many: str, list_given: str | None) -> None:
+    if given is not None and list_given is not None:
+        raise FanwiseError(f"--{one} and --{many} exclude each other; give one of them.")

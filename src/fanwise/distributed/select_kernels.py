@@ -1,0 +1,129 @@
+"""Kernels of select on Spark: one pass over the subscribers of one block, per-topic sums out.
+
+Amounts are whole units (a power of two per unit of weight): their sums do not depend on how
+subscribers are spread over blocks, and so neither does any choice made from them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.jit import kernel
+
+
+@kernel
+def add_benefits(
+    indptr: LongArray,
+    interests: IntArray,
+    rates: FloatArray,
+    demand: FloatArray,
+    unit: FloatArray,
+    served: npt.NDArray[np.bool_],
+    tolerance: float,
+    amounts: LongArray,
+) -> tuple[int, int]:
+    """Binary: what topics promise or hold, per topic; returns (value, satisfied).
+
+    An unserved topic is promised min(1, rate / what is missing) by each unsatisfied follower (Alg.
+    1 of Setty et al.); a served one holds the followers that would not be satisfied without it.
+    """
+    value, satisfied = 0, 0
+    for row in range(len(indptr) - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        need, slack = demand[row], tolerance * demand[row]
+        got = 0.0
+        for i in range(start, stop):
+            if served[interests[i]]:
+                got += rates[interests[i]]
+        if need - got > slack:
+            per_event = unit[row] / (need - got)
+            for i in range(start, stop):
+                topic = interests[i]
+                if not served[topic]:
+                    amounts[topic] += int(min(rates[topic] * per_event, unit[row]))
+            continue
+        value += int(unit[row])
+        satisfied += 1
+        for i in range(start, stop):
+            topic = interests[i]
+            if served[topic] and need - (got - rates[topic]) > slack:
+                amounts[topic] += int(unit[row])
+    return value, satisfied
+
+
+@kernel
+def add_gains(
+    indptr: LongArray,
+    interests: IntArray,
+    rates: FloatArray,
+    demand: FloatArray,
+    unit: FloatArray,
+    served: npt.NDArray[np.bool_],
+    tolerance: float,
+    amounts: LongArray,
+) -> tuple[int, int]:
+    """Fractional: what serving or dropping each topic alone would change; (value, satisfied)."""
+    value, satisfied = 0, 0
+    for row in range(len(indptr) - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        need = demand[row]
+        got = 0.0
+        for i in range(start, stop):
+            if served[interests[i]]:
+                got += rates[interests[i]]
+        missing = need - got
+        if missing <= tolerance * need:
+            missing = 0.0
+            satisfied += 1
+        value += int(unit[row] * (1.0 - missing / need) + 0.5)
+        for i in range(start, stop):
+            topic = interests[i]
+            if served[topic]:
+                change = min(max(need - (got - rates[topic]), 0.0), need) - missing
+            else:
+                change = min(missing, rates[topic])
+            amounts[topic] += int(unit[row] * max(change, 0.0) / need)
+    return value, satisfied
+
+
+@kernel
+def add_profits(
+    indptr: LongArray,
+    interests: IntArray,
+    coefficients: npt.NDArray[np.float32],
+    unit: FloatArray,
+    shares: FloatArray,
+    steepness: float,
+    amounts: LongArray,
+) -> int:
+    """Price each subscriber by how far the shares cover it; returns the sum of prices.
+
+    A price is the weight where the shares leave a subscriber short, 0 where they cover it more than
+    enough, and in between on a ramp around 1 that ``steepness`` sets. Any prices between 0 and the
+    weight prove a bound (see :mod:`fanwise.select.relaxation`); amounts are rounded up.
+    """
+    paid = 0
+    for row in range(len(indptr) - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        got = 0.0
+        for i in range(start, stop):
+            got += coefficients[i] * shares[interests[i]]
+        price = int(unit[row] * min(max(0.5 + steepness * (1.0 - got), 0.0), 1.0))
+        paid += price
+        for i in range(start, stop):
+            amounts[interests[i]] += int(price * np.float64(coefficients[i])) + 1
+    return paid
+
+
+@kernel
+def smallest_rate_of_rows(indptr: LongArray, interests: IntArray, rates: FloatArray) -> FloatArray:
+    """The smallest rate among the topics of each row; rows are not empty."""
+    smallest = np.empty(len(indptr) - 1)
+    for row in range(len(indptr) - 1):
+        least = np.inf
+        for i in range(indptr[row], indptr[row + 1]):
+            least = min(least, rates[interests[i]])
+        smallest[row] = least
+    return smallest

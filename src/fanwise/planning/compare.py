@@ -1,0 +1,163 @@
+"""All algorithms on one problem, side by side, against the best bound that any of them proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from fanwise.errors import ParameterError
+from fanwise.planning.families import Sense, find_family
+from fanwise.planning.plan import Plan, certified_gap
+from fanwise.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from fanwise.planning.problem import Problem
+
+MAX_PAIRS: Mapping[str, int] = {"exact": 20_000, "greedy-naive": 200_000}
+"""Above this many pairs an algorithm is left out unless it is asked for by name."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Plans for one problem, the best first, and the tightest bound known.
+
+    Attributes
+    ----------
+    plans
+        Feasible ones first, then by objective; equal ones in the order of the family's table.
+    bound
+        The tightest bound that any of the runs proved; None if none did.
+    skipped
+        Algorithms that were left out, and why.
+    is_interrupted
+        Whether Ctrl-C ended it early, with the plans made so far.
+    """
+
+    problem: str
+    sense: Sense
+    parameters: Mapping[str, Any]
+    plans: tuple[Plan, ...]
+    bound: float | None
+    skipped: Mapping[str, str]
+    is_interrupted: bool = False
+
+    def gap(self, plan: Plan) -> float | None:
+        """Return how far a plan can be from the optimum, by the tightest bound."""
+        return certified_gap(plan.objective, self.bound, is_feasible=plan.feasible)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the plans' tables as JSON.
+
+        Gaps are to the best bound. Seconds are those of the algorithm alone: the problem's own
+        bound is proven once and would count against whoever comes first.
+        """
+        return {
+            "problem": self.problem,
+            "parameters": dict(self.parameters),
+            "bound": self.bound,
+            "plans": [
+                {
+                    "algorithm": plan.algorithm,
+                    "objective": plan.objective,
+                    "gap": self.gap(plan),
+                    "own_bound": plan.bound,
+                    "seconds": plan.seconds["solve"],
+                    "feasible": plan.feasible,
+                    "metrics": dict(plan.metrics),
+                    "id": plan.id,
+                }
+                for plan in self.plans
+            ],
+            "skipped": dict(self.skipped),
+        }
+
+
+def compare(
+    problem: Problem,
+    algorithms: Iterable[str] | None = None,
+    *,
+    seed: int = 0,
+    time_limit: float | None = None,
+    keep_tables: bool = True,
+    progress: Progress = SILENT,
+) -> Comparison:
+    """Solve a problem with several algorithms.
+
+    Parameters
+    ----------
+    algorithms
+        Names from the family's table; None for all that the instance is not too large for.
+    time_limit
+        Seconds for each algorithm that can stop early.
+    keep_tables
+        Whether plans keep what they decided; without, many plans of a large workload fit memory.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown algorithm, before any work, and for one that refuses this size.
+    InfeasibleError
+        When no plan at all exists.
+    """
+    family = find_family(problem.family)
+    skipped: Mapping[str, str] = {}
+    if algorithms is None:
+        names, skipped = default_algorithms(problem)
+    else:
+        names = list(dict.fromkeys(algorithms))
+        if not names:
+            raise ParameterError("algorithms", "at least one name", "")
+    for name in names:
+        family.algorithms(name)  # raises for an unknown one
+
+    plans: list[Plan] = []
+    is_interrupted = False
+    with progress.step("comparing", total=len(names)) as step:
+        for name in names:
+            step.note(name)
+            try:
+                plan = problem.solve(name, seed=seed, time_limit=time_limit, progress=progress)
+            except KeyboardInterrupt:
+                if not plans:
+                    raise
+                is_interrupted = True
+                break
+            plans.append(plan if keep_tables else replace(plan, tables={}, source=None))
+            step.advance()
+            if plan.is_interrupted:
+                is_interrupted = True
+                break
+    sign = -1.0 if family.sense == "max" else 1.0
+    return Comparison(
+        problem=family.name,
+        sense=family.sense,
+        parameters=problem.parameters(),
+        plans=tuple(sorted(plans, key=lambda plan: (not plan.feasible, sign * plan.objective))),
+        bound=best_bound(plans, family.sense),
+        skipped=skipped,
+        is_interrupted=is_interrupted,
+    )
+
+
+def default_algorithms(problem: Problem) -> tuple[list[str], dict[str, str]]:
+    """Return the algorithms that an instance of this size is not too large for, and the others."""
+    num_pairs = problem.workload.num_pairs
+    names, skipped = [], {}
+    for parts in product(*find_family(problem.family).stages.values()):
+        limit = min((MAX_PAIRS[part] for part in parts if part in MAX_PAIRS), default=num_pairs)
+        name = "+".join(parts)
+        if num_pairs <= limit:
+            names.append(name)
+        else:
+            skipped[name] = f"left out above {limit:,} pairs (here {num_pairs:,})"
+    return names, skipped
+
+
+def best_bound(plans: Sequence[Plan], sense: Sense) -> float | None:
+    """Return the tightest bound: each holds for every plan, whichever run proved it."""
+    bounds = [plan.bound for plan in plans if plan.bound is not None]
+    if not bounds:
+        return None
+    return min(bounds) if sense == "max" else max(bounds)

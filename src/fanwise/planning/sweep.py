@@ -1,0 +1,176 @@
+"""What-if curves: the same problem with one parameter changed, one run per point."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from fanwise.errors import InfeasibleError
+from fanwise.planning.families import find_family
+from fanwise.planning.plan import Plan, certified_gap
+from fanwise.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from fanwise.planning.problem import Problem
+
+METRICS: Mapping[str, tuple[str, ...]] = {
+    "select": ("used", "served", "satisfied"),
+    "provision": ("vms", "cost_machines", "cost_bandwidth"),
+}
+"""What is kept of a plan's metrics at each point, by family."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a curve.
+
+    Attributes
+    ----------
+    parameters
+        What varies, resolved, as in a plan.
+    value, bound, gap
+        The objective of the plan at this point, a proven bound on any plan's, and their distance;
+        the value is None where no plan exists.
+    is_exact
+        Whether the value is what the algorithm reaches at this point; else it is a lower bound
+        on that.
+    metrics
+        What else is known of the plan.
+    """
+
+    parameters: Mapping[str, Any]
+    value: float | None
+    bound: float | None
+    feasible: bool
+    is_exact: bool
+    algorithm: str
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        if self.value is None:
+            return None
+        return certified_gap(self.value, self.bound, is_feasible=self.feasible)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point as one flat row."""
+        return {
+            **self.parameters,
+            **self.metrics,
+            "value": self.value,
+            "bound": self.bound,
+            "gap": self.gap,
+            "feasible": self.feasible,
+            "is_exact": self.is_exact,
+            "algorithm": self.algorithm,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Points in the order asked for, and whether Ctrl-C ended the sweep early."""
+
+    points: tuple[Point, ...]
+    is_interrupted: bool = False
+
+
+def sweep(
+    problem: Problem,
+    changes: Sequence[Mapping[str, Any]],
+    algorithm: str | None = None,
+    *,
+    seed: int = 0,
+    time_limit: float | None = None,
+    progress: Progress = SILENT,
+) -> Sweep:
+    """Solve a problem again for each change of its parameters.
+
+    Parameters
+    ----------
+    changes
+        Attributes of the problem by name, one mapping per point: ``[{"tau": 10}, {"tau": 27}]``.
+    algorithm
+        A name from the family's table; None for its default.
+    time_limit
+        Seconds for each point.
+
+    Returns
+    -------
+    Sweep
+        A point without any plan says ``feasible=False`` and has no value.
+    """
+    for change in changes:
+        change_problem(problem, change)  # refuses a bad value before any work
+    points: list[Point] = []
+    with progress.step("sweeping", total=len(changes)) as step:
+        for change in changes:
+            variant = change_problem(problem, change)
+            step.note(", ".join(f"{name} {value}" for name, value in change.items()))
+            try:
+                plan = variant.solve(algorithm, seed=seed, time_limit=time_limit, progress=progress)
+            except InfeasibleError:
+                points.append(_no_plan(variant, change, algorithm))
+            except KeyboardInterrupt:
+                if not points:
+                    raise
+                return Sweep(tuple(points), is_interrupted=True)
+            else:
+                points.append(_point(plan, change))
+                if plan.is_interrupted:
+                    return Sweep(tuple(points), is_interrupted=True)
+            step.advance()
+    return Sweep(tuple(points))
+
+
+def change_problem(problem: Problem, change: Mapping[str, Any]) -> Problem:
+    """Return the problem with other parameters, checked anew."""
+    changed: Problem = replace(cast(Any, problem), **change)
+    return changed
+
+
+def varied(parameters: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a change resolves to among a problem's parameters."""
+    return {
+        name: value
+        for name, value in parameters.items()
+        if name in change or name.removesuffix("_percent") in change
+    }
+
+
+def _point(plan: Plan, change: Mapping[str, Any]) -> Point:
+    return Point(
+        parameters=varied(plan.parameters, change),
+        value=plan.objective,
+        bound=plan.bound,
+        feasible=plan.feasible,
+        is_exact=True,
+        algorithm=plan.algorithm,
+        metrics={name: plan.metrics[name] for name in METRICS[plan.problem]},
+        seconds=plan.seconds["total"],
+    )
+
+
+def _no_plan(problem: Problem, change: Mapping[str, Any], algorithm: str | None) -> Point:
+    return Point(
+        parameters=varied(problem.parameters(), change),
+        value=None,
+        bound=None,
+        feasible=False,
+        is_exact=True,
+        algorithm=algorithm or find_family(problem.family).default,
+        metrics=dict.fromkeys(METRICS[problem.family]),
+    )
+
+
+def write_points(points: Sequence[Point], file: Path) -> None:
+    """Write points as CSV; what is not known is an empty cell."""
+    rows = [point.to_dict() for point in points]
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, list(rows[0]) if rows else ["value"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

@@ -1,0 +1,59 @@
+"""Value against capacity along one greedy run, with the paper's bound at many capacities.
+
+Greedy makes the same choices with less capacity until a topic does not fit: its run is a curve. The
+paper's bound takes subscribers by price, so one sort gives it for every capacity.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fanwise.arrays.csr import FloatArray
+from fanwise.select.greedy import Trajectory, greedy
+from fanwise.select.problem import Selection
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+POINTS = 400
+"""Points of a curve: more cannot be seen."""
+BOUND_POINTS = 60
+
+
+class Curve(NamedTuple):
+    """What greedy reached after using some capacity, and the paper's bound for some capacities."""
+
+    used: FloatArray
+    value: FloatArray
+    capacity: FloatArray
+    bound: FloatArray | None
+
+
+def coverage_curve(problem: Selection, run: Trajectory | None = None) -> Curve:
+    """Return the curve of a problem up to its capacity, from a greedy run or a new one."""
+    run = greedy(problem) if run is None else run
+    # Even steps in capacity: steps in topics would crowd where topics are cheap.
+    end = float(run.used[-1]) if len(run.used) else 0.0
+    wanted = np.searchsorted(run.used, np.linspace(0.0, end, POINTS), side="right") - 1
+    shown = np.unique(wanted[wanted >= 0])
+    capacity = np.linspace(0.0, problem.limit, BOUND_POINTS)
+    return Curve(
+        np.append(0.0, run.used[shown]),
+        np.append(0.0, run.value[shown]),
+        capacity,
+        paper_bounds(problem, capacity),
+    )
+
+
+def paper_bounds(problem: Selection, capacity: FloatArray) -> FloatArray | None:
+    """Return the bound of :func:`fanwise.select.bounds.paper_bound` at several capacities."""
+    from fanwise.select.kernels import smallest_rates
+
+    workload = problem.workload
+    if workload.cost is not None or workload.weight is not None:
+        return None
+    least = smallest_rates(*workload.interests, workload.rates)
+    price = np.sort(np.maximum(problem.demand, least)[problem.demand > 0])
+    limits = capacity * (1 + RELATIVE_TOLERANCE)
+    count = np.searchsorted(np.cumsum(price), limits, side="right").astype(np.float64)
+    return count if problem.metric == "binary" else count + 1
