@@ -12,7 +12,7 @@ from tests.strategies import Instance, instances
 
 import fanwise as fw
 from fanwise.errors import ParameterError
-from fanwise.select.covers import cover_inequalities, plain_inequalities
+from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
 from fanwise.select.greedy import greedy
 from fanwise.select.relaxation import Relaxation
 from fanwise.workload.generators.spotify import spotify
@@ -129,6 +129,9 @@ def test_every_iterate_proves_a_bound(metric, instance, fitted):
         for count in (0, 1, 7):
             relaxation.iterate(count)
             assert relaxation.bound() >= best - 1e-9
+            separate(problem, relaxation.shares, relaxation.coefficients)
+            relaxation.use(relaxation.coefficients)
+            assert relaxation.bound() >= best - 1e-9
 
 
 @settings(max_examples=100)
@@ -140,6 +143,8 @@ def test_cover_inequalities_hold_for_every_selection(instance):
     for fitted in (0, 21, 42, 63):
         served = (fitted >> np.arange(num_topics)) % 2 == 1
         coefficients = cover_inequalities(problem, served)
+        if fitted % 2:  # shares that break many of them
+            separate(problem, np.linspace(0.9, 0.1, num_topics), coefficients)
         for other in range(2**num_topics):
             chosen = (other >> np.arange(num_topics)) % 2 == 1
             satisfied = problem.satisfaction(chosen) > 0

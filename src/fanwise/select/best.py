@@ -1,9 +1,9 @@
 """The best selection we know how to make, with the tightest bound we know how to prove.
 
 It starts from ``greedy`` and is never worse. Rounds alternate between the two sides of the gap: the
-relaxation under inequalities that fit the best selection so far (see :mod:`fanwise.select.covers`)
-lowers the bound and points to topics; rounding, greedy completion and dropping what earns least
-turn them into better selections, which give better inequalities. Small instances go to HiGHS for
+relaxation, under inequalities fitted to a good selection and then to the relaxation itself (see
+:mod:`fanwise.select.covers`), lowers the bound and points to topics; rounding, greedy completion
+and dropping what earns least turn them into better selections. Small instances go to HiGHS for
 what is left of the gap. It stops at the target gap, at the time limit, or when rounds change
 nothing.
 """
@@ -16,7 +16,7 @@ from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Outcome, Run
 from fanwise.progress import Step
 from fanwise.select.bounds import quick_bound, whole
-from fanwise.select.covers import cover_inequalities, plain_inequalities
+from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
 from fanwise.select.exact import solve_milp
 from fanwise.select.greedy import greedy
 from fanwise.select.improve import Served, drop_and_refill, round_shares
@@ -25,9 +25,12 @@ from fanwise.select.relaxation import Relaxation
 
 DEFAULT_TIME_LIMIT = 60.0
 DEFAULT_GAP = 1e-4
-FIRST_ITERATIONS, ITERATIONS = 20, 20
-DROPS = (0.01, 0.03, 0.1)
+FIRST_ITERATIONS, ITERATIONS, STEPS = 20, 10, 3
+DROPS = (0.1, 0.03, 0.01)
+"""Shares of the capacity given back and spent anew, large steps first."""
 THRESHOLDS = (0.5, 0.9)
+WORTHWHILE = 1e-4
+"""A step is repeated while it gains this much."""
 PATIENCE = 3
 """Rounds without progress on either side before it stops."""
 SMALL_PAIRS = 20_000
@@ -113,6 +116,11 @@ def _search(search: Search) -> None:
     relaxation.use(plain_inequalities(problem))
     relaxation.iterate(FIRST_ITERATIONS)
     search.prove(relaxation.bound())
+    if problem.metric == "binary":
+        search.offer(drop_and_refill(problem, search.served, DROPS[0]))
+        relaxation.use(cover_inequalities(problem, search.served))
+        relaxation.iterate(FIRST_ITERATIONS)
+        search.prove(relaxation.bound())
     idle = 0
     while not search.is_over() and idle < PATIENCE:
         progress = _round(search, relaxation)
@@ -123,11 +131,11 @@ def _round(search: Search, relaxation: Relaxation) -> bool:
     """Lower the bound, then raise the value; say whether either moved."""
     problem = search.problem
     progress = False
-    if problem.metric == "binary":
-        relaxation.use(cover_inequalities(problem, search.served))
-        progress |= search.prove(relaxation.bound())
-    for _ in range(2):
-        relaxation.iterate(ITERATIONS // 2)
+    for _ in range(STEPS):
+        if problem.metric == "binary":
+            separate(problem, relaxation.shares, relaxation.coefficients)
+            relaxation.use(relaxation.coefficients)
+        relaxation.iterate(ITERATIONS)
         progress |= search.prove(relaxation.bound())
         if search.is_over():
             return progress
@@ -136,8 +144,8 @@ def _round(search: Search, relaxation: Relaxation) -> bool:
         if search.is_over():
             return progress
     for share in DROPS:
-        while search.offer(drop_and_refill(problem, search.served, share)):
-            progress = True
-            if search.is_over():
-                return progress
+        before = 0.0
+        while search.value > before * (1 + WORTHWHILE) and not search.is_over():
+            before = search.value
+            progress |= search.offer(drop_and_refill(problem, search.served, share))
     return progress

@@ -10,7 +10,7 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.select.problem import Selection
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
-ITERATIONS = 20
+ITERATIONS, SEPARATIONS = 15, 3
 
 
 def paper_bound(problem: Selection) -> float | None:
@@ -67,7 +67,7 @@ def tight_bound(problem: Selection) -> float:
     For the binary metric its inequalities are fitted to the greedy selection (see
     :mod:`fanwise.select.covers`). ``best`` goes on from there.
     """
-    from fanwise.select.covers import cover_inequalities, plain_inequalities
+    from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
     from fanwise.select.greedy import greedy
     from fanwise.select.relaxation import Relaxation
 
@@ -83,6 +83,11 @@ def tight_bound(problem: Selection) -> float:
         served[greedy(problem).order] = True
         relaxation.use(cover_inequalities(problem, served))
         relaxation.bound()
+        for _ in range(SEPARATIONS):
+            relaxation.iterate(ITERATIONS)
+            relaxation.bound()
+            separate(problem, relaxation.shares, relaxation.coefficients)
+            relaxation.use(relaxation.coefficients)
         relaxation.iterate(ITERATIONS)
         relaxation.bound()
     return min(quick, whole(problem, relaxation.best))

@@ -12,6 +12,10 @@ to fit a good selection it is far tighter for the binary one:
   not be satisfied. These inequalities are averaged with the topics' rates as weights, so each of
   them carries its part of the price.
 
+From there on, inequalities follow the relaxation: where its shares break one with another F (the
+topics with the largest shares, as many as fall short of tau_v), it is mixed in half and half. A mix
+of valid inequalities is valid.
+
 Coefficients are float32, rounded up, which keeps the inequalities valid.
 """
 
@@ -29,7 +33,8 @@ from fanwise.workload.topic import RELATIVE_TOLERANCE
 Coefficients = npt.NDArray[np.float32]
 
 PIECES = 16
-ROUND_UP = 1 + 2.0**-22
+ROUND_UP = 1 + 2.0**-23
+LONG_ROW = 24
 MAX_CRITICAL = 16
 """Inequalities averaged per subscriber: more cost time and change little."""
 
@@ -43,6 +48,21 @@ def plain_inequalities(problem: Selection) -> Coefficients:
 def cover_inequalities(problem: Selection, served: npt.NDArray[np.bool_]) -> Coefficients:
     """Return the inequalities that fit a selection; valid for the binary metric only."""
     return _inequalities(problem, served, is_binary=True)
+
+
+def separate(problem: Selection, shares: FloatArray, coefficients: Coefficients) -> int:
+    """Mix in, in place, inequalities that the shares break worse; return for how many."""
+    workload = problem.workload
+    interests = workload.interests
+    demand = problem.demand * (1 - RELATIVE_TOLERANCE)
+    widest = int(np.diff(interests.indptr).max(initial=0))
+
+    def work(piece: tuple[int, int]) -> int:
+        return mix_broken(
+            *interests, workload.rates, demand, shares, piece[0], piece[1], widest, coefficients
+        )
+
+    return sum(in_threads(work, cut_rows(interests.indptr, PIECES)))
 
 
 def _inequalities(
@@ -129,3 +149,77 @@ def fill_cover_coefficients(
                     part = min(1.0, rate / (need - got + critical[j]))
                     share += critical[j] / total * part
             coefficients[i] = np.float32(share * ROUND_UP)
+
+
+@kernel
+def order_by_share(
+    interests: IntArray, shares: FloatArray, rates: FloatArray, order: LongArray, keys: FloatArray
+) -> None:
+    """Order one subscriber's topics by share, then rate, both descending."""
+    size = len(interests)
+    for i in range(size):
+        keys[i] = shares[interests[i]]
+        order[i] = i
+    if size > LONG_ROW:
+        order[:size] = np.argsort(-keys[:size], kind="mergesort")
+        return
+    for i in range(1, size):
+        this = order[i]
+        j = i
+        while j > 0 and (
+            keys[order[j - 1]] < keys[this]
+            or (
+                keys[order[j - 1]] == keys[this]
+                and rates[interests[order[j - 1]]] < rates[interests[this]]
+            )
+        ):
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = this
+
+
+@kernel
+def mix_broken(
+    indptr: LongArray,
+    interests: IntArray,
+    rates: FloatArray,
+    demand: FloatArray,
+    shares: FloatArray,
+    first: int,
+    last: int,
+    widest: int,
+    coefficients: Coefficients,
+) -> int:
+    """Mix in the inequality of the largest shares for subscribers where it is broken worse."""
+    order = np.empty(widest, dtype=np.int64)
+    keys = np.empty(widest)
+    is_inside = np.empty(widest, dtype=np.bool_)
+    num_mixed = 0
+    for subscriber in range(first, last):
+        start, stop = indptr[subscriber], indptr[subscriber + 1]
+        need = demand[subscriber]
+        size = stop - start
+        if need <= 0.0 or size == 0:
+            continue
+        row = interests[start:stop]
+        order_by_share(row, shares, rates, order, keys)
+        got = 0.0
+        for i in range(size):
+            rate = rates[row[order[i]]]
+            is_inside[order[i]] = got + rate < need
+            if is_inside[order[i]]:
+                got += rate
+        reached = 0.0
+        reached_now = 0.0
+        for i in range(size):
+            reached_now += coefficients[start + i] * shares[row[i]]
+            if not is_inside[i]:
+                reached += min(1.0, rates[row[i]] / (need - got)) * shares[row[i]]
+        if reached >= reached_now - 1e-6:
+            continue
+        num_mixed += 1
+        for i in range(size):
+            share = 0.0 if is_inside[i] else min(1.0, rates[row[i]] / (need - got))
+            mixed = 0.5 * (np.float64(coefficients[start + i]) + share)
+            coefficients[start + i] = np.float32(mixed * ROUND_UP)
+    return num_mixed

@@ -39,6 +39,8 @@ class Relaxation:
         u_v, between 0 and the subscriber's weight.
     shares
         x_t, between 0 and 1, within the capacity.
+    coefficients
+        b_vt, a coefficient per pair of the subscriber CSR.
     best
         The smallest bound proven so far.
     """
@@ -62,7 +64,7 @@ class Relaxation:
         """Take other inequalities; prices and shares are kept as a start."""
         problem = self.problem
         interests, followers = problem.workload.interests, problem.workload.followers
-        self._by_row = coefficients
+        self.coefficients = coefficients
         self._by_column = np.empty_like(coefficients)
         scatter_values(*interests, coefficients, followers.indptr, self._by_column)
         row_sums = np.empty(problem.workload.num_subscribers, dtype=np.float32)
@@ -110,7 +112,7 @@ class Relaxation:
         def work(piece: tuple[int, int]) -> None:
             move_prices(
                 *interests,
-                self._by_row,
+                self.coefficients,
                 shares,
                 self.prices,
                 self._price_step,
