@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-BENCHMARKS = ("startup", "csr", "loading", "ingest")
+BENCHMARKS = ("startup", "csr", "loading", "ingest", "select")
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -67,7 +67,9 @@ def reproduce(
     rows = [(at.figure, at.quantity, at.ours, at.paper) for at in result.comparisons]
     terminal = console.out()
     terminal.print(console.table(result.title, ("figure", "quantity", "ours", "paper"), rows))
-    terminal.print(f"Report, {len(files) - 2} pictures and table.csv written to {out}", markup=False)
+    terminal.print(
+        f"Report, {len(files) - 2} pictures and table.csv written to {out}", markup=False
+    )
 
 
 def parse_scale(text: str) -> float:

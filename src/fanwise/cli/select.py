@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanwise.cli import console, options
+from fanwise.cli import console, engines, options
 from fanwise.cli.solving import (
     Facts,
+    Solvable,
     algorithms_help,
     check_algorithm,
     load_workload,
@@ -55,6 +56,9 @@ def select(
     time_limit: options.TimeLimit = None,
     gap: options.Gap = None,
     settings: options.Settings = None,
+    engine: engines.Engine = engines.LOCAL,
+    master: engines.Master = None,
+    conf: engines.Conf = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
@@ -67,7 +71,14 @@ def select(
     """
     from fanwise.select.problem import Selection
 
-    def make_problem() -> Selection:
+    check_algorithm("select", algorithm)
+    engines.check_engine("select", engine, algorithm, master, conf)
+
+    def make_problem() -> Solvable:
+        if engine != engines.LOCAL:
+            return engines.Elsewhere(
+                "select", engine, workload, tau, master, conf, capacity=capacity, metric=metric
+            )
         loaded = load_workload(workload)
         return Selection(
             loaded,
@@ -78,7 +89,7 @@ def select(
 
     solve_and_save(
         make_problem,
-        check_algorithm("select", algorithm),
+        algorithm,
         out=out,
         overwrite=overwrite,
         as_json=as_json,

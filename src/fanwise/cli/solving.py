@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -16,11 +16,27 @@ from fanwise.planning.families import find_family
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
-    from fanwise.planning.problem import Problem
+    from fanwise.progress import Progress
     from fanwise.workload.topic import TopicWorkload
 
 Facts = Iterable[tuple[str, Any]]
 INTERRUPTED = 130
+
+
+class Solvable(Protocol):
+    """A problem, here or on another engine."""
+
+    def solve(
+        self,
+        algorithm: str | None = None,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        gap: float | None = None,
+        progress: Progress = ...,
+        **settings: Any,
+    ) -> Plan:
+        """Make a plan."""
 
 
 def load_workload(folder: Path) -> TopicWorkload:
@@ -32,7 +48,7 @@ def load_workload(folder: Path) -> TopicWorkload:
 
 
 def solve_and_save(
-    make_problem: Callable[[], Problem],
+    make_problem: Callable[[], Solvable],
     algorithm: str,
     *,
     out: Path,
@@ -122,6 +138,11 @@ def resolve_tau(tau: str | None, workload: TopicWorkload) -> float | str:
                 "--tau is missing, and the workload has no column 'tau'; give --tau NUMBER."
             )
         return "column"
+    return parse_tau(tau)
+
+
+def parse_tau(tau: str) -> float | str:
+    """Return a number, or ``"column"``."""
     if tau == "column":
         return tau
     try:

@@ -115,15 +115,3 @@ def add_profits(
         for i in range(start, stop):
             amounts[interests[i]] += int(price * np.float64(coefficients[i])) + 1
     return paid
-
-
-@kernel
-def smallest_rate_of_rows(indptr: LongArray, interests: IntArray, rates: FloatArray) -> FloatArray:
-    """The smallest rate among the topics of each row; rows are not empty."""
-    smallest = np.empty(len(indptr) - 1)
-    for row in range(len(indptr) - 1):
-        least = np.inf
-        for i in range(indptr[row], indptr[row + 1]):
-            least = min(least, rates[interests[i]])
-        smallest[row] = least
-    return smallest

@@ -26,7 +26,7 @@ class Comparison:
     Attributes
     ----------
     plans
-        Feasible ones first, then by objective; equal ones in the order of the family's table.
+        Feasible ones first, then by objective; equal ones in the order they were run.
     bound
         The tightest bound that any of the runs proved; None if none did.
     skipped

@@ -79,6 +79,7 @@ class Family:
     stages: Mapping[str, Mapping[str, Algorithm]]
     default: str
     keys: Mapping[str, tuple[str, ...]]
+    engines: Mapping[str, str] = field(default_factory=dict)
     explain: str | None = None
     reproduce: str | None = None
 
@@ -136,6 +137,7 @@ SELECT = Family(
     },
     default="best",
     keys={"topics": ("topic",)},
+    engines={"spark": "fanwise.distributed.select:solve_on_spark"},
     explain="fanwise.select.explain:passages",
     reproduce="fanwise.select.reproduce:reproduce",
 )

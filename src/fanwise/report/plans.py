@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from fanwise.errors import PlanError, VerificationError
-from fanwise.planning.export import named_tables
 from fanwise.planning.explanation import Listing, Passage
+from fanwise.planning.export import named_tables
 from fanwise.planning.families import find_family, load
 from fanwise.planning.plan import Plan
 from fanwise.report.page import Facts, Item, Picture, Section, Table, Text, Verdict

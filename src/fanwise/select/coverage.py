@@ -32,17 +32,22 @@ class Curve(NamedTuple):
 def coverage_curve(problem: Selection, run: Trajectory | None = None) -> Curve:
     """Return the curve of a problem up to its capacity, from a greedy run or a new one."""
     run = greedy(problem) if run is None else run
-    # Even steps in capacity: steps in topics would crowd where topics are cheap.
     end = float(run.used[-1]) if len(run.used) else 0.0
-    wanted = np.searchsorted(run.used, np.linspace(0.0, end, POINTS), side="right") - 1
+    wanted = np.searchsorted(run.used, spread(end, POINTS), side="right") - 1
     shown = np.unique(wanted[wanted >= 0])
-    capacity = np.linspace(0.0, problem.limit, BOUND_POINTS)
+    # The bound where the run is drawn, too: lines between far points would cross it.
+    capacity = np.union1d(spread(problem.limit, BOUND_POINTS), run.used[shown])
     return Curve(
         np.append(0.0, run.used[shown]),
         np.append(0.0, run.value[shown]),
         capacity,
         paper_bounds(problem, capacity),
     )
+
+
+def spread(end: float, count: int) -> FloatArray:
+    """Return capacities from 0 to an end, closer together near 0, where curves are steep."""
+    return end * np.linspace(0.0, 1.0, count) ** 3
 
 
 def paper_bounds(problem: Selection, capacity: FloatArray) -> FloatArray | None:

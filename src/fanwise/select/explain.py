@@ -294,7 +294,8 @@ def topic_passages(case: TopicCase) -> list[Passage]:
     changes = "dropping it loses" if case.served else "serving it adds"
     pairs = [
         ("rate", f"{number(case.rate)} events per period"),
-        ("followers", f"{number(case.followers)}, {number(case.unsatisfied_followers)} unsatisfied"),
+        ("followers", f"{number(case.followers)}, "
+         f"{number(case.unsatisfied_followers)} unsatisfied"),
         ("cost", f"{number(case.cost)} ({percent(case.share_of_capacity)} of the capacity)"),
         ("benefit" if not case.served else "benefit if offloaded", number(case.benefit)),
         ("benefit per cost", _ratio(case.ratio)),

@@ -54,8 +54,8 @@ def figures(workload: TopicWorkload, plan: Plan) -> dict[str, Figure]:
 def plot_topics(workload: TopicWorkload, served: npt.NDArray[np.bool_]) -> Figure:
     """Draw each topic by followers and rate, served or offloaded."""
     figure, axes = new_axes()
-    if not workload.num_topics:
-        say_empty(axes, "no topics")
+    if not workload.num_pairs:
+        say_empty(axes, "no interests")
         return figure
     shown = np.arange(workload.num_topics)
     if len(shown) > MAX_DOTS:  # a sample is as telling, and the picture stays small
@@ -124,7 +124,7 @@ def plot_satisfied(problem: Selection, served: npt.NDArray[np.bool_]) -> Figure:
 def plot_coverage(
     problem: Selection, curve: Curve, used: float, objective: float, bound: float | None
 ) -> Figure:
-    """Draw what greedy reaches along its run, the paper's bound, and the plan with its own bound."""
+    """Draw what greedy reaches along its run, the paper's bound, and the plan with its own."""
     figure, axes = new_axes()
     everything = float(problem.cost.sum())
     if not everything or not problem.weight.any():

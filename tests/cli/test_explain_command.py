@@ -1,0 +1,57 @@
+import pytest
+from tests.cli.conftest import is_one_line
+
+
+@pytest.fixture
+def plan(run, workload, tmp_path):
+    folder = tmp_path / "plan"
+    done = run("select", workload, "--tau", 25, "--capacity", "50%", "-o", folder, "-a", "greedy")
+    assert done.status == 0
+    return folder
+
+
+def test_the_plan_for_people_and_programs(run, workload, plan):
+    done = run("explain", plan, "--workload", workload)
+    assert done.status == 0
+    for words in ("What capacity buys", "the next 1%", "Who stays unsatisfied", "per cost"):
+        assert words in done.out
+    printed = run("explain", plan, "--workload", workload, "--json").json
+    assert printed["unsatisfied"] <= printed["subscribers"] == 6
+    assert {"next_percent", "last_percent", "candidates", "weakest", "plan"} <= set(printed)
+
+
+def test_every_topic_has_a_case(run, workload, plan):
+    seen = set()
+    for name in ("pop", "jazz", "folk", "ska"):
+        printed = run("explain", plan, "--workload", workload, "--topic", name, "--json").json
+        assert printed["topic"] == name
+        seen.add(printed["served"])
+        shown = run("explain", plan, "--workload", workload, "--topic", name)
+        assert shown.status == 0
+        assert f"{name}: {'served' if printed['served'] else 'offloaded'}" in shown.out
+    assert seen == {True, False}
+
+
+def test_an_unknown_topic_is_bad_usage(run, workload, plan):
+    done = run("explain", plan, "--workload", workload, "--topic", "jaz")
+    assert done.status == 2
+    assert is_one_line(done.err)
+    assert "'jazz'" in done.err
+
+
+def test_other_problems_are_declined(run, workload, tmp_path):
+    assert run("provision", workload, "--tau", 25, "-o", tmp_path / "p").status == 0
+    done = run("explain", tmp_path / "p", "--workload", workload)
+    assert done.status == 2
+    assert is_one_line(done.err)
+    assert "select plans only" in done.err
+
+
+def test_reproduce_refuses_what_it_cannot(run, tmp_path):
+    for arguments in (("provision",), ("select", "--scale", "huge"), ("select", "--scale", "0")):
+        done = run("reproduce", *arguments, "--out", tmp_path / "r")
+        assert done.status == 2
+        assert is_one_line(done.err)
+        assert not (tmp_path / "r").exists()
+    (tmp_path / "r").mkdir()
+    assert run("reproduce", "select", "--out", tmp_path / "r").status == 2

@@ -1,0 +1,105 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import fanwise as fw
+from fanwise.cli.main import main
+from fanwise.select.eager import eager_fractional
+from fanwise.select.greedy import greedy_fractional
+from fanwise.select.windows import simulated_hours
+from fanwise.workload.generators.spotify import spotify
+
+PICTURES = ("fig2-coverage-binary", "fig3-coverage-fractional", "fig4-ratios", "fig5-seconds",
+            "fig6-hourly-seconds", "fig7-hourly-ratios")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("reproduce") / "out"
+    with pytest.raises(SystemExit) as stopped:
+        main(["reproduce", "select", "--scale", "0.001", "--out", str(out), "--json"])
+    assert stopped.value.code == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def rows(folder):
+    with open(folder / "table.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_files(folder):
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"report.html", "table.csv", *(f"{name}.png" for name in PICTURES)}
+    for name in PICTURES:
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "The workload is synthetic" in page
+    assert "0.87 (figure), 0.83 (text)" in page
+
+
+def test_columns_and_figures(rows):
+    assert list(rows[0]) == ["figure", "metric", "tau", "capacity_percent", "window", "series",
+                             "quantity", "ours", "paper"]  # fmt: skip
+    assert {row["figure"] for row in rows} == {"2", "3", "4", "5", "6", "7"}
+    papers = {(row["metric"], row["tau"]): row["paper"] for row in rows
+              if row["series"] == "greedy / paper bound" and row["figure"] == "4"}  # fmt: skip
+    assert papers["binary", "276.0"] == "0.75"
+    assert papers["fractional", "2763.0"] == "0.9"
+
+
+def test_ratios_are_ratios(rows):
+    ratios = [float(row["ours"]) for row in rows if row["quantity"] == "ratio"]
+    assert len(ratios) > 150
+    assert all(0 < ratio <= 1 for ratio in ratios)
+    windows = {row["window"] for row in rows if row["figure"] == "7"}
+    assert windows == {str(window) for window in range(10)}
+
+
+def test_greedy_stays_below_both_bounds_and_ours_is_the_tighter(rows):
+    at = {(row["metric"], row["tau"], row["series"]): float(row["ours"]) for row in rows
+          if row["quantity"] == "value" and row["capacity_percent"] == "10.0"}  # fmt: skip
+    problems = {key[:2] for key in at}
+    assert len(problems) == 10
+    for key in problems:
+        assert at[(*key, "greedy")] <= at[(*key, "our bound")] <= at[(*key, "paper bound")]
+
+
+def test_the_result_as_json(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--scale", "0.0005", "--out", str(tmp_path / "r"), "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["scale"] == 0.0005
+    assert {row["figure"] for row in printed["comparisons"]} == {"2", "4", "5", "6", "7"}
+    assert all(row["remark"] for row in printed["comparisons"])
+
+
+@pytest.mark.parametrize("by_cost", [False, True])
+@pytest.mark.parametrize("tau", [27, 276, 2763])
+def test_slow_reaches_what_lazy_reaches(tau, by_cost):
+    workload = spotify(scale=0.001, seed=4)
+    problem = fw.Selection(workload, tau=tau, capacity="10%", metric="fractional")
+    lazy = greedy_fractional(problem, by_cost=by_cost)
+    served = np.zeros(workload.num_topics, dtype=bool)
+    served[eager_fractional(problem, by_cost=by_cost)] = True
+    assert problem.fits(problem.cost[served].sum())
+    assert problem.value(served) == pytest.approx(lazy.total, rel=1e-4)
+
+
+def test_hours_hold_what_is_active_and_repeat():
+    workload = spotify(scale=0.001, seed=2)
+    first, second = (
+        list(simulated_hours(workload, first_hour=12, count=3, seed=5)) for _ in range(2)
+    )
+    assert [hour.hash for hour in first] == [hour.hash for hour in second]
+    assert len({hour.hash for hour in first}) == 3
+    for hour in first:
+        assert hour.period_seconds == 3600
+        assert np.all(hour.rates >= 1)
+        assert hour.num_topics < workload.num_topics
+        assert np.all(np.diff(hour.interests.indptr) >= 1)
+    expected = workload.rates.sum() / 240
+    assert expected < first[0].rates.sum() * 4
+    assert first[0].rates.sum() < 4 * expected
