@@ -50,7 +50,8 @@ def compare(
 ) -> None:
     """Solve one problem with all algorithms and put them side by side, best first.
 
-    A bound that one of them proves holds for all plans: each gap is to the tightest.
+    A bound that one of them proves holds for all plans: each gap is to the
+    tightest.
 
     Example: [bold]fanwise compare select spotify/ --tau 27 --capacity 10%[/bold]
     """

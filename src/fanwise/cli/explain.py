@@ -31,10 +31,11 @@ def explain(
 ) -> None:
     """Say why a plan is what it is: what capacity buys, who goes without, one topic's case.
 
-    With --topic: its cost and benefit, how it ranks among the offloaded topics, and how many
-    subscribers serving it adds or dropping it loses. Without: what the next and the last 1% of the
-    capacity are worth, who stays unsatisfied and by how much, and the topics next in line. For
-    plans of select.
+    With --topic: its cost and benefit, how it ranks among the offloaded
+    topics, and how many subscribers serving it adds or dropping it loses.
+    Without: what the next and the last 1% of the capacity are worth, who
+    stays unsatisfied and by how much, and the topics next in line. For plans
+    of select.
 
     Example: [bold]fanwise explain plan/ --workload spotify/ --topic t42[/bold]
     """

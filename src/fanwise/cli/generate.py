@@ -79,10 +79,9 @@ def spotify(
 ) -> None:
     """A workload like ten days of Spotify's.
 
-    Rates (2,763 on average), followers and followings are heavy-tailed,
-    and calibrated on what the papers report: at tau 27 and capacity 10%
-    their bound covers about 86% of the subscribers, and greedy satisfies
-    about 72%.
+    Rates (2,763 on average), followers and followings are heavy-tailed, and
+    calibrated on what the papers report: at tau 27 and capacity 10% their
+    bound covers about 86% of the subscribers, and greedy satisfies about 72%.
 
     Example: [bold]fanwise generate spotify --scale 0.1 --seed 1 --out spotify/[/bold]
     """
@@ -129,8 +128,8 @@ def music_trace(
     """Raw traces of a small music service, for [bold]fanwise ingest[/bold].
 
     A log of publications with timestamps, in the rhythm of days and weeks,
-    and the subscriptions, some of which begin or end meanwhile.
-    trace.json says what is in them.
+    and the subscriptions, some of which begin or end meanwhile. trace.json
+    says what is in them.
 
     Example: [bold]fanwise generate music-trace --events 1000000 --out trace/[/bold]
     """

@@ -124,8 +124,9 @@ def ingest(
 ) -> None:
     """Turn raw traces into a workload, on Spark.
 
-    Reads CSV, JSON lines, Parquet and edge lists, also compressed, from any place Spark reads.
-    Removes duplicate subscriptions, drops topics without events or followers, and says how many.
+    Reads CSV, JSON lines, Parquet and edge lists, also compressed, from any
+    place Spark reads. Removes duplicate subscriptions, drops topics without
+    events or followers, and says how many.
 
     Example: [bold]fanwise ingest --publications plays.csv --subscriptions follows.csv --out
     workload/[/bold]

@@ -58,9 +58,9 @@ def fanwise(
 ) -> None:
     """Plan publish/subscribe systems, with proof of how good each plan is.
 
-    Traces become a workload ([bold]ingest[/bold], or [bold]generate[/bold] one), a workload becomes
-    a plan ([bold]select[/bold], [bold]provision[/bold]), and [bold]verify[/bold] checks a plan from
-    scratch.
+    Traces become a workload ([bold]ingest[/bold], or [bold]generate[/bold] one), a workload
+    becomes a plan ([bold]select[/bold], [bold]provision[/bold]), and [bold]verify[/bold] checks
+    a plan from scratch.
     """
 
 

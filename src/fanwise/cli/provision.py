@@ -91,9 +91,10 @@ def provision(
 ) -> None:
     """Rent the cheapest machines and bandwidth that satisfy every subscriber.
 
-    Stage 1 chooses (topic, subscriber) pairs that reach everybody's threshold, stage 2 packs them
-    on machines. The plan lists the machines and what runs on each, with its cost, a proven bound on
-    the least possible cost, and the gap between the two.
+    Stage 1 chooses (topic, subscriber) pairs that reach everybody's
+    threshold, stage 2 packs them on machines. The plan lists the machines and
+    what runs on each, with its cost, a proven bound on the least possible
+    cost, and the gap between the two.
 
     Example: [bold]fanwise provision spotify/ --tau 100 --horizon 10d --out plan/[/bold]
     """

@@ -37,9 +37,9 @@ def report(
     """A workload and its plans as one self-contained HTML page.
 
     Shows statistics and pictures of the workload, then for each plan its
-    objective, proven bound and certified gap, whether it passes
-    verification, its parameters, metrics and pictures. The page is written
-    even when a plan fails verification; the exit status is 1 then.
+    objective, proven bound and certified gap, whether it passes verification,
+    its parameters, metrics and pictures. The page is written even when a plan
+    fails verification; the exit status is 1 then.
 
     Example: [bold]fanwise report --workload spotify/ plan/ --out report.html[/bold]
     """

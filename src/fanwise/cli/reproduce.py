@@ -34,9 +34,9 @@ def reproduce(
 ) -> None:
     """Repeat a paper's experiments and put our numbers next to its own.
 
-    Writes a folder with report.html, the figures as PNG and every measured number in table.csv.
-    The traces of the papers are not public: the workload is synthetic, with the statistics that
-    the paper tells.
+    Writes a folder with report.html, the figures as PNG and every measured
+    number in table.csv. The traces of the papers are not public: the workload
+    is synthetic, with the statistics that the paper tells.
 
     Example: [bold]fanwise reproduce select --scale small --out reproduction/[/bold]
     """

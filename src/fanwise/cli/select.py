@@ -64,8 +64,9 @@ def select(
 ) -> None:
     """Choose the topics to serve so that most subscribers are satisfied within a capacity.
 
-    The plan lists every topic as served or offloaded, with the number of satisfied subscribers, a
-    proven bound on the best possible number, and the gap between the two.
+    The plan lists every topic as served or offloaded, with the number of
+    satisfied subscribers, a proven bound on the best possible number, and the
+    gap between the two.
 
     Example: [bold]fanwise select spotify/ --tau 27 --capacity 10% --out plan/[/bold]
     """

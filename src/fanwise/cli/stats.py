@@ -37,9 +37,9 @@ def stats(
 ) -> None:
     """Tables and plots of a workload.
 
-    Counts; how followers, followings, rates and received events spread;
-    and subscription cardinality (SC): the share of all events that a
-    subscriber receives. With --plots also pictures for a paper.
+    Counts; how followers, followings, rates and received events spread; and
+    subscription cardinality (SC): the share of all events that a subscriber
+    receives. With --plots also pictures for a paper.
 
     Example: [bold]fanwise stats spotify/ --plots plots/ --format pdf[/bold]
     """

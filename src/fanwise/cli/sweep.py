@@ -83,9 +83,10 @@ def sweep(
 ) -> None:
     """What-if curves: value and bound as a parameter of the problem changes.
 
-    select: against capacity, from one greedy run (a point that is not exact is a lower bound on
-    greedy; --exact-points makes a plan for each), or with --taus against tau. provision: against
-    --taus and --instances, a plan for each.
+    select: against capacity, from one greedy run (a point that is not exact
+    is a lower bound on greedy; --exact-points makes a plan for each), or with
+    --taus against tau. provision: against --taus and --instances, a plan for
+    each.
 
     Example: [bold]fanwise sweep select spotify/ --tau 27 --capacities 1%,5%,20%,50%[/bold]
     """

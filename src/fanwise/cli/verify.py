@@ -20,8 +20,9 @@ def verify(
 ) -> None:
     """Check a plan from scratch: every constraint, the objective, the bound and the gap.
 
-    Nothing the plan says is trusted: costs, loads and satisfaction are computed anew from the
-    workload. Exit status 0: everything holds; 1: something does not.
+    Nothing the plan says is trusted: costs, loads and satisfaction are
+    computed anew from the workload. Exit status 0: everything holds; 1:
+    something does not.
 
     Example: [bold]fanwise verify spotify/ plan/[/bold]
     """
