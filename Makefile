@@ -5,9 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Run once more without the compiler: kernels are plain Python then, and cannot read out of bounds.
-KERNEL_TESTS := tests/arrays tests/select tests/provision tests/workload/test_generators_matching.py
+KERNEL_TESTS := tests/arrays tests/select/test_select.py tests/select/test_select_algorithms.py \
+  tests/provision/test_provision.py tests/workload/test_generators_matching.py
 
-.PHONY: setup demo test lint format bench soak clean
+.PHONY: setup demo test lint format bench clean
 
 setup: $(READY)
 
