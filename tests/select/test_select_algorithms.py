@@ -154,7 +154,7 @@ def test_cover_inequalities_hold_for_every_selection(instance):
 
 
 def test_the_bound_closes_the_gap_where_the_papers_does_not():
-    problem = fw.Selection(spotify(scale=0.005, seed=2), tau=276, capacity="10%")
+    problem = fw.Selection(spotify(scale=0.002, seed=2), tau=276, capacity="10%")
     plan = problem.solve("best")
     plan.verify()
     assert plan.bound < plan.metrics["paper_bound"]
