@@ -58,7 +58,6 @@ class Relaxation:
         self._rows = cut_rows(problem.workload.interests.indptr, PIECES)
         self._columns = cut_rows(problem.workload.followers.indptr, PIECES)
         self._theta = 0.0
-        self._step = 0.0
 
     def use(self, coefficients: Coefficients) -> None:
         """Take other inequalities; prices and shares are kept as a start."""

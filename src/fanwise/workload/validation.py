@@ -6,7 +6,7 @@ same code serves folders on disk and arrays in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -241,6 +241,3 @@ def _refuse_nulls(values: pa.ChunkedArray, column: str, place: Source) -> None:
     if values.null_count:
         row = int(np.argmax(values.is_null().to_numpy()))
         raise WorkloadError(f"{place(column, row)}: is null; every row needs a value.")
-
-
-Check = Callable[[FloatArray, str, Source], None]
