@@ -93,3 +93,38 @@ def optimum(rates, interests, tau, capacity, metric="binary", cost=None, weight=
             if sum((cost[t] for t in served), Fraction(0)) <= Fraction(capacity):
                 best = max(best, value(rates, interests, tau, set(served), metric, weight))
     return best
+
+
+def best_near(
+    rates,
+    interests,
+    tau,
+    capacity,
+    metric="binary",
+    *,
+    cost=None,
+    weight=None,
+    pinned=(),
+    excluded=(),
+    before=(),
+    max_changes=None,
+    change_price=0,
+):
+    """The best value less the price of changes over all subsets that are allowed, or None."""
+    cost = normal_cost(rates, interests) if cost is None else [Fraction(c) for c in cost]
+    best = None
+    for size in range(len(rates) + 1):
+        for chosen in combinations(range(len(rates)), size):
+            served = set(chosen)
+            changes = len(served ^ set(before))
+            if (
+                not set(pinned) <= served
+                or served & set(excluded)
+                or sum((cost[t] for t in served), Fraction(0)) > Fraction(capacity)
+                or (max_changes is not None and changes > max_changes)
+            ):
+                continue
+            net = value(rates, interests, tau, served, metric, weight)
+            net -= Fraction(change_price) * changes
+            best = net if best is None else max(best, net)
+    return best

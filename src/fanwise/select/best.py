@@ -10,15 +10,17 @@ nothing.
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
 from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Outcome, Run
 from fanwise.progress import Step
+from fanwise.select import stable
 from fanwise.select.bounds import quick_bound, whole
+from fanwise.select.changes import nearest
 from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
 from fanwise.select.exact import solve_milp
-from fanwise.select.greedy import greedy
+from fanwise.select.greedy import greedy, served_by
 from fanwise.select.improve import Served, drop_and_refill, round_shares
 from fanwise.select.problem import Selection
 from fanwise.select.relaxation import Relaxation
@@ -43,9 +45,7 @@ class Search:
         self.problem = problem
         self.run = run
         self._step = step
-        trajectory = greedy(problem)
-        self.served: Served = np.zeros(problem.workload.num_topics, dtype=bool)
-        self.served[trajectory.order] = True
+        self.served: Served = served_by(problem, greedy(problem))
         self.value = problem.value(self.served)
         self.bound = quick_bound(problem)
         self.is_interrupted = False
@@ -56,7 +56,7 @@ class Search:
     def offer(self, served: Served) -> bool:
         """Take a selection if it is better."""
         value = self.problem.value(served)
-        if value <= self.value or not self.problem.fits(float(self.problem.cost[served].sum())):
+        if value <= self.value or not self.problem.admits(served):
             return False
         self.served, self.value = served, value
         self._show()
@@ -87,17 +87,39 @@ class Search:
 
 def solve(problem: Selection, run: Run) -> Outcome:
     """Improve selection and bound until they meet, or time is up."""
-    with run.progress.step("best selection") as step:
-        search = Search(problem, run, step)
-        try:
-            _search(search)
-        except KeyboardInterrupt:
-            search.is_interrupted = True
+    if problem.weighs_changes:
+        return _solve_stable(problem, run)
+    search = _search_for(problem, run, "best selection")
     return Outcome(
         {"topics": problem.table(search.served)},
         bound=search.bound,
         is_interrupted=search.is_interrupted,
     )
+
+
+def _solve_stable(problem: Selection, run: Run) -> Outcome:
+    """Find the best free plan in half the time, and in the other half one with few changes."""
+    nearest(problem)  # raises if there is none
+    limit = DEFAULT_TIME_LIMIT if run.time_limit is None else run.time_limit
+    half = replace(run, time_limit=limit / 2)
+    search = _search_for(problem.freed(), half, "best selection, free to change")
+    return stable.solve_near(
+        problem,
+        replace(run, time_limit=limit),
+        search.served,
+        free_bound=search.bound,
+        is_interrupted=search.is_interrupted,
+    )
+
+
+def _search_for(problem: Selection, run: Run, title: str) -> Search:
+    with run.progress.step(title) as step:
+        search = Search(problem, run, step)
+        try:
+            _search(search)
+        except KeyboardInterrupt:
+            search.is_interrupted = True
+    return search
 
 
 def _search(search: Search) -> None:

@@ -41,7 +41,7 @@ def knapsack_bound(problem: Selection) -> float:
     most a knapsack over these profits; its linear relaxation is solved by sorting.
     """
     from fanwise.select.kernels import topic_profits
-    from fanwise.select.relaxation import fractional_knapsack
+    from fanwise.select.relaxation import Fixed, fractional_knapsack
 
     profits: FloatArray = topic_profits(
         *problem.workload.followers,
@@ -49,7 +49,9 @@ def knapsack_bound(problem: Selection) -> float:
         problem.demand,
         problem.weight,
     )
-    return fractional_knapsack(profits, problem.cost, problem.limit * (1 + RELATIVE_TOLERANCE))
+    limit = problem.limit * (1 + RELATIVE_TOLERANCE)
+    profits, limit, pinned = Fixed(problem).split(profits, limit)
+    return pinned + fractional_knapsack(profits, problem.cost, limit)
 
 
 def quick_bound(problem: Selection) -> float:
@@ -64,13 +66,17 @@ def quick_bound(problem: Selection) -> float:
 def tight_bound(problem: Selection) -> float:
     """Return the bound of the linear relaxation, after a fixed number of iterations.
 
+    It bounds the objective with any number of changes against a previous plan; the algorithms that
+    weigh changes do better.
+
     For the binary metric its inequalities are fitted to the greedy selection (see
     :mod:`fanwise.select.covers`). ``best`` goes on from there.
     """
     from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
-    from fanwise.select.greedy import greedy
+    from fanwise.select.greedy import greedy, served_by
     from fanwise.select.relaxation import Relaxation
 
+    problem = problem.freed()
     quick = quick_bound(problem)
     if quick == 0:
         return quick
@@ -79,9 +85,7 @@ def tight_bound(problem: Selection) -> float:
     relaxation.iterate(ITERATIONS)
     relaxation.bound()
     if problem.metric == "binary":
-        served = np.zeros(problem.workload.num_topics, dtype=bool)
-        served[greedy(problem).order] = True
-        relaxation.use(cover_inequalities(problem, served))
+        relaxation.use(cover_inequalities(problem, served_by(problem, greedy(problem))))
         relaxation.bound()
         for _ in range(SEPARATIONS):
             relaxation.iterate(ITERATIONS)

@@ -29,7 +29,10 @@ from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 
 class Trajectory(NamedTuple):
-    """A greedy run: topics in the order served, cost and value after each."""
+    """A greedy run: topics in the order served, cost and value after each.
+
+    ``used`` counts what was served before the run; ``value`` only what the run itself adds.
+    """
 
     order: IntArray
     used: FloatArray
@@ -41,12 +44,21 @@ class Trajectory(NamedTuple):
 
 
 def solve(problem: Selection, run: Run) -> Outcome:
-    """Serve topics greedily."""
+    """Serve topics greedily; where changes count, near what was served before."""
+    from fanwise.select.stable import solve_near
+
     with run.progress.step("greedy selection"):
-        trajectory = greedy(problem)
-    served = np.zeros(problem.workload.num_topics, dtype=bool)
-    served[trajectory.order] = True
+        served = served_by(problem, greedy(problem))
+    if problem.weighs_changes:
+        return solve_near(problem, run, served, is_thorough=False)
     return Outcome({"topics": problem.table(served)})
+
+
+def served_by(problem: Selection, trajectory: Trajectory) -> npt.NDArray[np.bool_]:
+    """Return what is served at the end of a run that began with what is pinned."""
+    served = problem.is_pinned.copy()
+    served[trajectory.order] = True
+    return served
 
 
 def greedy(problem: Selection) -> Trajectory:
@@ -74,18 +86,29 @@ class Start(NamedTuple):
 
 
 def start_from(problem: Selection, served: npt.NDArray[np.bool_] | None) -> Start:
-    """Begin with nothing, or with topics that are served already."""
+    """Begin with what is pinned, or with topics that are served already; leave out what must."""
     needs = np.where(problem.weight > 0, problem.demand, 0.0)
     if served is None:
-        return Start(needs, problem.workload.rates, 0.0)
+        if not problem.has_fixed_topics:
+            return Start(needs, problem.workload.rates, 0.0)
+        served = problem.is_pinned
     missing = needs - problem.delivered(served)
     missing[missing <= RELATIVE_TOLERANCE * problem.demand] = 0.0
-    rates = np.where(served, 0.0, problem.workload.rates)
+    rates = np.where(served | problem.is_excluded, 0.0, problem.workload.rates)
     return Start(missing, rates, float(problem.cost[served].sum()))
 
 
-def greedy_binary(problem: Selection, served: npt.NDArray[np.bool_] | None = None) -> Trajectory:
-    """Alg. 2, or its continuation from topics that are served already."""
+def greedy_binary(
+    problem: Selection,
+    served: npt.NDArray[np.bool_] | None = None,
+    *,
+    price: FloatArray | None = None,
+) -> Trajectory:
+    """Alg. 2, or its continuation from topics that are served already.
+
+    Benefits are divided by ``price`` in place of the cost where it is given; the capacity is always
+    used up by the cost.
+    """
     from fanwise.select import greedy_kernels as kernels
 
     workload = problem.workload
@@ -112,7 +135,7 @@ def greedy_binary(problem: Selection, served: npt.NDArray[np.bool_] | None = Non
     subscribers["start"] = interests.indptr[:-1]
     subscribers["stop"] = interests.indptr[1:]
     subscribers["heavy"] = heavy_of_subscriber
-    price = scaled_price(problem.cost, scale)
+    price = scaled_price(problem.cost if price is None else price, scale)
     entries = kernels.queue_benefits(topics, keys, *followers, rates, price, per_event, unit)
     entries.sort()
     order, used_after, satisfied = kernels.benefit_order(
@@ -133,16 +156,26 @@ def greedy_binary(problem: Selection, served: npt.NDArray[np.bool_] | None = Non
 
 
 def greedy_fractional(
-    problem: Selection, served: npt.NDArray[np.bool_] | None = None, *, by_cost: bool
+    problem: Selection,
+    served: npt.NDArray[np.bool_] | None = None,
+    *,
+    by_cost: bool,
+    price: FloatArray | None = None,
 ) -> Trajectory:
-    """Alg. 5 of type R (``by_cost``) or G, or its continuation from what is served already."""
+    """Alg. 5 of type R (``by_cost``) or G, or its continuation from what is served already.
+
+    Type R divides gains by ``price`` in place of the cost where it is given.
+    """
     from fanwise.select.lazy_kernels import lazy_order, queue_gains
 
     workload, demand = problem.workload, problem.demand
     missing, rates, used = start_from(problem, served)
     worth = np.divide(problem.weight, demand, out=np.zeros_like(demand), where=demand > 0)
     needs = np.column_stack([missing, worth])
-    price = scaled_price(problem.cost, 1.0) if by_cost else np.ones(workload.num_topics)
+    if by_cost:
+        price = scaled_price(problem.cost if price is None else price, 1.0)
+    else:
+        price = np.ones(workload.num_topics)
     entries = queue_gains(*workload.followers, rates, price, needs)
     entries.sort()
     return Trajectory(
@@ -162,13 +195,18 @@ def greedy_fractional(
 
 def complete(problem: Selection, served: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Go on serving topics greedily, by benefit per cost, from those served already."""
-    if problem.metric == "binary":
-        order = greedy_binary(problem, served).order
-    else:
-        order = greedy_fractional(problem, served, by_cost=True).order
     completed = served.copy()
-    completed[order] = True
+    completed[continue_from(problem, served).order] = True
     return completed
+
+
+def continue_from(
+    problem: Selection, served: npt.NDArray[np.bool_], price: FloatArray | None = None
+) -> Trajectory:
+    """Return the greedy run, by benefit per cost or price, from topics that are served already."""
+    if problem.metric == "binary":
+        return greedy_binary(problem, served, price=price)
+    return greedy_fractional(problem, served, by_cost=True, price=price)
 
 
 def share_scale(problem: Selection) -> float:

@@ -18,11 +18,11 @@ Served = npt.NDArray[np.bool_]
 
 def round_shares(problem: Selection, relaxation: Relaxation, threshold: float) -> Served:
     """Serve what the relaxation mostly serves, as far as it fits, then go on greedily."""
-    shares = relaxation.shares
-    likely = np.flatnonzero(shares >= threshold)
+    shares, served = relaxation.shares, problem.is_pinned.copy()
+    room = problem.limit - float(problem.cost[served].sum())
+    likely = np.flatnonzero((shares >= threshold) & ~served & ~problem.is_excluded)
     order = likely[np.lexsort((-relaxation.reduced_profit()[likely], -shares[likely]))]
-    fitting = np.cumsum(problem.cost[order]) <= problem.limit
-    served = np.zeros(problem.workload.num_topics, dtype=bool)
+    fitting = np.cumsum(problem.cost[order]) <= room
     served[order[fitting]] = True
     return complete(problem, served)
 
@@ -30,7 +30,7 @@ def round_shares(problem: Selection, relaxation: Relaxation, threshold: float) -
 def drop_and_refill(problem: Selection, served: Served, share: float) -> Served:
     """Drop the topics that earn least for their cost, a share of the capacity, and refill."""
     loss = topic_losses(problem, served)
-    chosen = np.flatnonzero(served)
+    chosen = np.flatnonzero(served & ~problem.is_pinned)
     cost = problem.cost[chosen]
     ratio = np.divide(loss[chosen], cost, out=np.full(len(chosen), np.inf), where=cost > 0)
     order = np.argsort(ratio, kind="stable")

@@ -36,9 +36,10 @@ def cuckoo(problem: Selection, run: Run) -> Outcome:
 
 
 def take_while_fitting(problem: Selection, order: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Serve topics in the given order, passing over what does not fit."""
-    served = np.zeros(problem.workload.num_topics, dtype=bool)
-    used = 0.0
+    """Serve what is pinned, then topics in the given order, passing over what does not fit."""
+    served = problem.is_pinned.copy()
+    used = float(problem.cost[served].sum())
+    order = order[~(served | problem.is_excluded)[order]]
     for topic, cost in zip(order.tolist(), problem.cost[order].tolist(), strict=True):
         if problem.fits(used + cost):
             used += cost
@@ -51,4 +52,5 @@ def _descending(values: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
 
 
 def _serve(problem: Selection, order: npt.NDArray[np.int64]) -> Outcome:
+    problem.refuse_weighed_changes()
     return Outcome({"topics": problem.table(take_while_fitting(problem, order))})

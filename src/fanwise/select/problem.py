@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray
-from fanwise.errors import ParameterError
+from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.problem import Measurement, Problem
+from fanwise.select.previous import Previous, carry_over, mark_topics
 from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau, TopicWorkload
+
+if TYPE_CHECKING:
+    from fanwise.planning.plan import Plan
 
 Metric = Literal["binary", "fractional"]
 METRICS = ("binary", "fractional")
@@ -37,6 +41,16 @@ class Selection(Problem):
         In cost units, or a percentage of the cost of serving everything, as in ``"10%"``.
     metric
         ``"binary"`` or ``"fractional"``.
+    pin, exclude
+        Names of topics that must be served, and that must not.
+    previous
+        The plan in force, read with the workload it was made for. Topics are matched by name; a
+        topic that is served now and was not, or the other way round, is a change.
+    max_changes
+        How many changes are allowed.
+    change_price
+        What a change must gain at least: the plan maximises the objective less this much per
+        change.
 
     References
     ----------
@@ -48,6 +62,11 @@ class Selection(Problem):
     tau: Tau
     capacity: float | str
     metric: Metric = "binary"
+    pin: Iterable[str] = ()
+    exclude: Iterable[str] = ()
+    previous: Plan | Previous | None = None
+    max_changes: int | None = None
+    change_price: float | None = None
 
     family: ClassVar[str] = "select"
 
@@ -61,7 +80,38 @@ class Selection(Problem):
             raise ParameterError("metric", "'binary' or 'fractional'", self.metric)
         if not isinstance(self.tau, str):
             object.__setattr__(self, "tau", float(self.tau))
+        for name in ("pin", "exclude"):
+            object.__setattr__(self, name, _sorted_names(name, getattr(self, name)))
+        if self.previous is not None and not isinstance(self.previous, Previous):
+            object.__setattr__(self, "previous", carry_over(self.previous, self.workload))
+        self._check_changes()
         _ = self.demand, self._capacity  # both raise what is wrong with them
+        self._check_fixed_topics()
+
+    def _check_changes(self) -> None:
+        if self.max_changes is not None and self.change_price is not None:
+            raise ParameterError("change_price", "left out with max_changes", self.change_price)
+        for name in ("max_changes", "change_price"):
+            if getattr(self, name) is not None and self.previous is None:
+                raise ParameterError(name, "left out without a previous plan", getattr(self, name))
+        changes, price = self.max_changes, self.change_price
+        if changes is not None and not (isinstance(changes, int) and changes >= 0):
+            raise ParameterError("max_changes", "a whole number >= 0", changes)
+        if price is not None:
+            if not (math.isfinite(price) and price >= 0):
+                raise ParameterError("change_price", "a number >= 0", price)
+            object.__setattr__(self, "change_price", float(price))
+
+    def _check_fixed_topics(self) -> None:
+        both = set(self.pin) & set(self.exclude)
+        if both:
+            raise ParameterError("exclude", "topics that are not pinned", min(both))
+        pinned = float(self.cost[self.is_pinned].sum())
+        if not self.fits(pinned):
+            raise InfeasibleError(
+                f"The pinned topics cost {pinned:,.10g}, more than the capacity "
+                f"{self.limit:,.10g}; pin fewer or raise the capacity."
+            )
 
     @cached_property
     def demand(self) -> FloatArray:
@@ -93,14 +143,78 @@ class Selection(Problem):
         """Whether a total cost is within the capacity, up to rounding."""
         return cost <= self.limit * (1 + RELATIVE_TOLERANCE)
 
+    @property
+    def has_fixed_topics(self) -> bool:
+        """Whether some topics must be served or must not."""
+        return bool(self.pin or self.exclude)
+
+    @cached_property
+    def is_pinned(self) -> npt.NDArray[np.bool_]:
+        """Whether each topic must be served."""
+        return mark_topics(self.workload, self.pin, "pin")
+
+    @cached_property
+    def is_excluded(self) -> npt.NDArray[np.bool_]:
+        """Whether each topic must not be served."""
+        return mark_topics(self.workload, self.exclude, "exclude")
+
+    @property
+    def was_served(self) -> npt.NDArray[np.bool_] | None:
+        """What the previous plan served, if there is one."""
+        assert self.previous is None or isinstance(self.previous, Previous)
+        return None if self.previous is None else self.previous.was_served
+
+    @property
+    def weighs_changes(self) -> bool:
+        """Whether changes against the previous plan are limited or cost something."""
+        return self.max_changes is not None or self.change_price is not None
+
+    def freed(self) -> Selection:
+        """Return the same question with changes neither limited nor priced."""
+        return replace(self, max_changes=None, change_price=None) if self.weighs_changes else self
+
+    def refuse_weighed_changes(self) -> None:
+        """Raise if changes are limited or priced: for algorithms that cannot weigh them."""
+        for name in ("max_changes", "change_price"):
+            if getattr(self, name) is not None:
+                raise ParameterError(
+                    name, "used with algorithm best, greedy or exact", getattr(self, name)
+                )
+
+    def num_changes(self, served: npt.NDArray[np.bool_]) -> int:
+        """Topics switched on or off against the previous plan."""
+        return 0 if self.was_served is None else int(np.count_nonzero(served != self.was_served))
+
+    def admits(self, served: npt.NDArray[np.bool_]) -> bool:
+        """Whether a selection keeps every limit: capacity, fixed topics, number of changes."""
+        return (
+            self.fits(float(self.cost[served].sum()))
+            and bool(served[self.is_pinned].all())
+            and not served[self.is_excluded].any()
+            and (self.max_changes is None or self.num_changes(served) <= self.max_changes)
+        )
+
+    def net_value(self, served: npt.NDArray[np.bool_]) -> float:
+        """Return the objective less the price of the changes: what is maximised."""
+        return self.value(served) - (self.change_price or 0.0) * self.num_changes(served)
+
     def parameters(self) -> dict[str, Any]:
         limit, percent = self._capacity
-        return {
+        parameters: dict[str, Any] = {
             "tau": self.tau,
             "capacity": limit,
             "capacity_percent": percent,
             "metric": self.metric,
         }
+        previous = self.previous.plan if isinstance(self.previous, Previous) else None
+        asked = {
+            "pin": list(self.pin) or None,
+            "exclude": list(self.exclude) or None,
+            "previous": previous,
+            "max_changes": self.max_changes,
+            "change_price": self.change_price,
+        }
+        return parameters | {name: value for name, value in asked.items() if value is not None}
 
     def delivered(self, served: npt.NDArray[np.bool_]) -> FloatArray:
         """Events per period that each subscriber gets from the served topics."""
@@ -133,7 +247,7 @@ class Selection(Problem):
         used = float(self.cost[served].sum())
         return Measurement(
             objective=self.value(served),
-            is_feasible=self.fits(used),
+            is_feasible=self.admits(served),
             metrics={
                 "used": used,
                 "served": int(np.count_nonzero(served)),
@@ -141,8 +255,20 @@ class Selection(Problem):
                 "subscribers": int(np.count_nonzero(self.demand > 0)),
                 "cost_of_everything": float(self.cost.sum()),
                 "paper_bound": paper_bound(self),
+                **self._measure_changes(served),
             },
         )
+
+    def _measure_changes(self, served: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        if not isinstance(self.previous, Previous):
+            return {}
+        was_served = self.previous.was_served
+        return {
+            "changes": self.num_changes(served),
+            "switched_on": int(np.count_nonzero(served & ~was_served)),
+            "switched_off": int(np.count_nonzero(was_served & ~served)),
+            "vanished": self.previous.num_vanished,
+        }
 
     def _num_satisfied(self, served: npt.NDArray[np.bool_]) -> int:
         enough = self.delivered(served) >= self.demand * (1 - RELATIVE_TOLERANCE)
@@ -159,13 +285,14 @@ class Selection(Problem):
 
     def table(self, served: npt.NDArray[np.bool_]) -> pa.Table:
         """Return the plan's table for a set of served topics."""
-        return pa.table(
-            {
-                "topic": np.arange(self.workload.num_topics, dtype=np.int32),
-                "served": np.asarray(served, dtype=bool),
-                "cost": self.cost,
-            }
-        )
+        columns = {
+            "topic": np.arange(self.workload.num_topics, dtype=np.int32),
+            "served": np.asarray(served, dtype=bool),
+            "cost": self.cost,
+        }
+        if self.was_served is not None:
+            columns["was_served"] = self.was_served
+        return pa.table(columns)
 
 
 def served_topics(table: pa.Table, num_topics: int) -> npt.NDArray[np.bool_]:
@@ -174,6 +301,14 @@ def served_topics(table: pa.Table, num_topics: int) -> npt.NDArray[np.bool_]:
     topics = table.column("topic").to_numpy()
     served[topics[table.column("served").to_numpy(zero_copy_only=False)]] = True
     return served
+
+
+def _sorted_names(parameter: str, names: Iterable[str]) -> tuple[str, ...]:
+    listed = [names] if isinstance(names, str) else list(names)
+    for name in listed:
+        if not isinstance(name, str):
+            raise ParameterError(parameter, "names of topics", name)
+    return tuple(sorted(set(listed)))
 
 
 def parse_capacity(capacity: float | str, everything: float) -> tuple[float, float | None]:

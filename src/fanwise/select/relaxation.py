@@ -43,10 +43,15 @@ class Relaxation:
         b_vt, a coefficient per pair of the subscriber CSR.
     best
         The smallest bound proven so far.
+    change_price
+        What a change against the previous plan costs. With a limit on changes this is the
+        multiplier of the limit, and every price >= 0 proves a bound.
     """
 
     def __init__(self, problem: Selection) -> None:
         self.problem = problem
+        self._fixed = Fixed(problem)
+        self.change_price = problem.change_price or 0.0
         self.prices: Prices = problem.weight.astype(np.float32)
         too_high = self.prices > problem.weight  # float32 rounds weights: round them down
         self.prices[too_high] = np.nextafter(self.prices[too_high], np.float32(0.0))
@@ -86,24 +91,49 @@ class Relaxation:
             prices = np.empty_like(self.prices)
             self._move_prices(shares, prices)
             profit = self._profits(prices)
-            wish = self.shares + self._share_step * (2 * profit - self._profit)
-            self._theta = project_shares(
-                wish, self._share_step * cost, cost, self._limit, self._theta, self.shares
-            )
+            reward = 2 * profit - self._profit + self._bonus()
+            wish = self.shares + self._share_step * reward
+            weight = self._share_step * cost
+            self._fixed.force(wish, weight)
+            self._theta = project_shares(wish, weight, cost, self._limit, self._theta, self.shares)
             self.prices, self._profit = prices, profit
 
     def bound(self) -> float:
-        """Prove a bound with the current prices; remember the best."""
-        profit, cost = self._profit, self.problem.cost
-        paid = float(self.prices.sum(dtype=np.float64))
-        knapsack = fractional_knapsack(profit, cost, self._limit)
-        bound = (self._total - paid + knapsack) * (1 + ROUNDING)
-        self.best = min(self.best, max(bound, 0.0))
+        """Prove a bound with the current prices; remember the best.
+
+        Where changes are limited or have a price, it bounds the objective less that price.
+        """
+        bound = self._total + self._dual_value()
+        bound += ROUNDING * (self._total + abs(bound))
+        self.best = min(self.best, bound if self.change_price else max(bound, 0.0))
         return bound
+
+    def _dual_value(self) -> float:
+        fixed, price = self._fixed, self.change_price
+        paid = float(self.prices.sum(dtype=np.float64))
+        profit, limit, value = fixed.split(self._profit + self._bonus(), self._limit)
+        value += fractional_knapsack(profit, self.problem.cost, limit) - paid
+        if price > 0:
+            allowed = self.problem.max_changes or 0
+            value += price * (allowed - fixed.num_before)
+        return value
+
+    def num_changes(self) -> float:
+        """Changes against the previous plan that the shares mean."""
+        return float(np.dot(self._fixed.sign, self.shares)) + self._fixed.num_before
+
+    @property
+    def capacity_price(self) -> float:
+        """What a unit of capacity is worth in the objective."""
+        return self._theta
 
     def reduced_profit(self) -> FloatArray:
         """Return how much each topic's profit is above what its cost is worth."""
-        return self._profit - self._theta * self.problem.cost
+        return self._profit + self._bonus() - self._theta * self.problem.cost
+
+    def _bonus(self) -> FloatArray | float:
+        """What serving each topic saves in changes."""
+        return -self.change_price * self._fixed.sign if self.change_price else 0.0
 
     def _move_prices(self, shares: npt.NDArray[np.float32], moved: Prices) -> None:
         interests = self.problem.workload.interests
@@ -135,10 +165,46 @@ class Relaxation:
         return profit
 
 
+class Fixed:
+    """Topics with a say of their own: pinned, excluded, served before.
+
+    Attributes
+    ----------
+    sign
+        Per topic, how the number of changes moves when it is served: 1, or -1 if it was before.
+    num_before
+        How many topics were served before.
+    """
+
+    def __init__(self, problem: Selection) -> None:
+        self._problem = problem
+        was_served = problem.was_served
+        if was_served is None:
+            was_served = np.zeros(problem.workload.num_topics, dtype=bool)
+        self.sign: FloatArray = np.where(was_served, -1.0, 1.0)
+        self.num_before = int(np.count_nonzero(was_served))
+
+    def force(self, wish: FloatArray, weight: FloatArray) -> None:
+        """Change wished shares and what capacity takes off them, so that fixed topics obey."""
+        if self._problem.has_fixed_topics:
+            wish[self._problem.is_excluded] = 0.0
+            wish[self._problem.is_pinned] = 1.0
+            weight[self._problem.is_pinned] = 0.0
+
+    def split(self, profit: FloatArray, limit: float) -> tuple[FloatArray, float, float]:
+        """Return profits of the topics left to choose, the capacity left, the pinned profit."""
+        if not self._problem.has_fixed_topics:
+            return profit, limit, 0.0
+        pinned = self._problem.is_pinned
+        left = np.where(pinned | self._problem.is_excluded, 0.0, profit)
+        room = max(0.0, limit - float(self._problem.cost[pinned].sum()))
+        return left, room, float(profit[pinned].sum())
+
+
 def fractional_knapsack(profit: FloatArray, cost: FloatArray, limit: float) -> float:
     """Return the most profit within a limit when topics may be taken in part."""
     free = cost <= 0
-    total = float(profit[free].sum())
+    total = float(np.maximum(profit[free], 0.0).sum())
     paid = np.flatnonzero(~free & (profit > 0))
     order = paid[np.argsort(-(profit[paid] / cost[paid]), kind="stable")]
     spent = np.cumsum(cost[order])

@@ -38,6 +38,8 @@ def checks(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     yield expect("cost", not wrong.any(), _first_wrong(workload, wrong, stated, cost))
 
     yield from _check_limits(workload, plan, cost, served)
+    yield from _check_fixed_topics(workload, plan, served)
+    yield from _check_changes(plan, topic, served)
     yield from _check_objective(workload, plan, served)
 
 
@@ -85,6 +87,52 @@ def _check_limits(
         "limits", fits, f"infeasible: the served topics cost {used}, the capacity is {capacity}"
     )
     yield expect_equal("used", plan.metrics.get("used"), used)
+
+
+def _check_fixed_topics(
+    workload: TopicWorkload, plan: Plan, served: npt.NDArray[np.bool_]
+) -> Iterator[Check]:
+    for parameter, must_be_served in (("pin", True), ("exclude", False)):
+        names = plan.parameters.get(parameter)
+        if names is None:
+            continue
+        is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        yield expect(parameter, is_list, f"parameters.{parameter} must be a list of names")
+        of_name = {name: topic for topic, name in enumerate(workload.topic_names.to_pylist())}
+        unknown = [name for name in names if name not in of_name]
+        yield expect(
+            f"{parameter}: known topics", not unknown, f"the workload has no topic {unknown[:1]}"
+        )
+        wrong = [name for name in names if bool(served[of_name[name]]) is not must_be_served]
+        yield expect(
+            "pinned topics are served" if must_be_served else "excluded topics are not served",
+            not wrong,
+            f"{len(wrong)} topics break parameters.{parameter}, the first is {wrong[:1]}",
+        )
+
+
+def _check_changes(
+    plan: Plan, topic: npt.NDArray[np.integer[Any]], served: npt.NDArray[np.bool_]
+) -> Iterator[Check]:
+    limit, price = plan.parameters.get("max_changes"), plan.parameters.get("change_price")
+    table = plan.tables["topics"]
+    if "was_served" not in table.column_names:
+        needless = limit is None and price is None and plan.parameters.get("previous") is None
+        yield expect("was_served", needless, "topics.parquet has no column 'was_served'")
+        return
+    was_served = np.zeros(len(served), dtype=bool)
+    was_served[topic] = table.column("was_served").to_numpy(zero_copy_only=False)
+    on, off = int(np.sum(served & ~was_served)), int(np.sum(was_served & ~served))
+    for name, count in (("switched_on", on), ("switched_off", off), ("changes", on + off)):
+        yield expect_equal(name, plan.metrics.get(name), count)
+    yield expect(
+        "changes are within their limit",
+        limit is None or on + off <= limit,
+        f"{on + off} topics are switched, parameters.max_changes is {limit}",
+    )
+    if price is not None and plan.metrics.get("net_value") is not None:
+        net = plan.objective - price * (on + off)
+        yield expect_equal("net_value", plan.metrics["net_value"], net)
 
 
 def _check_objective(
