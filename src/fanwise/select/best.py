@@ -2,10 +2,10 @@
 
 It starts from ``greedy`` and is never worse. Rounds alternate between the two sides of the gap: the
 relaxation, under inequalities fitted to a good selection and then to the relaxation itself (see
-:mod:`fanwise.select.covers`), lowers the bound and points to topics; rounding, greedy completion
-and dropping what earns least turn them into better selections. Small instances go to HiGHS for
-what is left of the gap. It stops at the target gap, at the time limit, or when rounds change
-nothing.
+:mod:`fanwise.select.covers` and :mod:`fanwise.select.gain_cuts`), lowers the bound and points to
+topics; rounding, greedy completion and dropping what earns least turn them into better selections.
+Small instances go to HiGHS for what is left of the gap. It stops at the target gap, at the time
+limit, or when rounds change nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from fanwise.progress import Step
 from fanwise.select import stable
 from fanwise.select.bounds import quick_bound, whole
 from fanwise.select.changes import nearest
-from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
 from fanwise.select.exact import solve_milp
 from fanwise.select.greedy import greedy, served_by
 from fanwise.select.improve import Served, drop_and_refill, round_shares
 from fanwise.select.problem import Selection
 from fanwise.select.relaxation import Relaxation
+from fanwise.select.tightening import fit_to, plain_relaxation, tighten
 
 DEFAULT_TIME_LIMIT = 60.0
 DEFAULT_GAP = 1e-4
@@ -134,13 +134,12 @@ def _search(search: Search) -> None:
             search.prove(answer.bound)
         if search.is_over():
             return
-    relaxation = Relaxation(problem)
-    relaxation.use(plain_inequalities(problem))
+    relaxation = plain_relaxation(problem)
     relaxation.iterate(FIRST_ITERATIONS)
     search.prove(relaxation.bound())
     if problem.metric == "binary":
         search.offer(drop_and_refill(problem, search.served, DROPS[0]))
-        relaxation.use(cover_inequalities(problem, search.served))
+        fit_to(relaxation, search.served)
         relaxation.iterate(FIRST_ITERATIONS)
         search.prove(relaxation.bound())
     idle = 0
@@ -154,9 +153,7 @@ def _round(search: Search, relaxation: Relaxation) -> bool:
     problem = search.problem
     progress = False
     for _ in range(STEPS):
-        if problem.metric == "binary":
-            separate(problem, relaxation.shares, relaxation.coefficients)
-            relaxation.use(relaxation.coefficients)
+        tighten(relaxation)
         relaxation.iterate(ITERATIONS)
         progress |= search.prove(relaxation.bound())
         if search.is_over():

@@ -10,7 +10,7 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.select.problem import Selection
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
-ITERATIONS, SEPARATIONS = 15, 3
+ITERATIONS, TIGHTENINGS = 15, 3
 
 
 def paper_bound(problem: Selection) -> float | None:
@@ -69,31 +69,28 @@ def tight_bound(problem: Selection) -> float:
     It bounds the objective with any number of changes against a previous plan; the algorithms that
     weigh changes do better.
 
-    For the binary metric its inequalities are fitted to the greedy selection (see
-    :mod:`fanwise.select.covers`). ``best`` goes on from there.
+    For the binary metric its inequalities are first fitted to the greedy selection (see
+    :mod:`fanwise.select.covers`), for both then to the relaxation. ``best`` goes on from there.
     """
-    from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
     from fanwise.select.greedy import greedy, served_by
-    from fanwise.select.relaxation import Relaxation
+    from fanwise.select.tightening import fit_to, plain_relaxation, tighten
 
     problem = problem.freed()
     quick = quick_bound(problem)
     if quick == 0:
         return quick
-    relaxation = Relaxation(problem)
-    relaxation.use(plain_inequalities(problem))
+    relaxation = plain_relaxation(problem)
     relaxation.iterate(ITERATIONS)
     relaxation.bound()
     if problem.metric == "binary":
-        relaxation.use(cover_inequalities(problem, served_by(problem, greedy(problem))))
+        fit_to(relaxation, served_by(problem, greedy(problem)))
         relaxation.bound()
-        for _ in range(SEPARATIONS):
-            relaxation.iterate(ITERATIONS)
-            relaxation.bound()
-            separate(problem, relaxation.shares, relaxation.coefficients)
-            relaxation.use(relaxation.coefficients)
+    for _ in range(TIGHTENINGS):
         relaxation.iterate(ITERATIONS)
         relaxation.bound()
+        tighten(relaxation)
+    relaxation.iterate(ITERATIONS)
+    relaxation.bound()
     return min(quick, whole(problem, relaxation.best))
 
 

@@ -1,10 +1,10 @@
 """The linear relaxation of select and proven bounds from it, by a first-order method.
 
 Given one valid inequality per subscriber (see :mod:`fanwise.select.covers`), satisfaction of v is
-at most the smaller of 1 and the sum of b_vt x_t, with x_t the served share of topic t. For *any*
-prices 0 <= u_v <= w_v, the optimum is at most
+at most the smaller of 1 and c_v + the sum of b_vt x_t, with x_t the served share of topic t. For
+*any* prices 0 <= u_v <= w_v, the optimum is at most
 
-    sum of (w_v - u_v) + the fractional knapsack over topics with profits G_t = sum of u_v b_vt,
+    sum of (w_v - u_v (1 - c_v)) + the fractional knapsack over topics with G_t = sum of u_v b_vt,
 
 so every iterate proves a bound, however far from converged. Prices and shares are improved by the
 primal-dual hybrid gradient method with diagonal steps (Chambolle and Pock 2011; Pock and Chambolle
@@ -39,8 +39,8 @@ class Relaxation:
         u_v, between 0 and the subscriber's weight.
     shares
         x_t, between 0 and 1, within the capacity.
-    coefficients
-        b_vt, a coefficient per pair of the subscriber CSR.
+    coefficients, constants
+        b_vt, a coefficient per pair of the subscriber CSR, and c_v, a constant per subscriber.
     best
         The smallest bound proven so far.
     change_price
@@ -64,11 +64,14 @@ class Relaxation:
         self._columns = cut_rows(problem.workload.followers.indptr, PIECES)
         self._theta = 0.0
 
-    def use(self, coefficients: Coefficients) -> None:
+    def use(self, coefficients: Coefficients, constants: Prices | None = None) -> None:
         """Take other inequalities; prices and shares are kept as a start."""
         problem = self.problem
         interests, followers = problem.workload.interests, problem.workload.followers
         self.coefficients = coefficients
+        if constants is None:
+            constants = np.zeros(problem.workload.num_subscribers, dtype=np.float32)
+        self.constants = constants
         self._by_column = np.empty_like(coefficients)
         scatter_values(*interests, coefficients, followers.indptr, self._by_column)
         row_sums = np.empty(problem.workload.num_subscribers, dtype=np.float32)
@@ -110,7 +113,7 @@ class Relaxation:
 
     def _dual_value(self) -> float:
         fixed, price = self._fixed, self.change_price
-        paid = float(self.prices.sum(dtype=np.float64))
+        paid = float(np.dot(self.prices.astype(np.float64), 1.0 - self.constants))
         profit, limit, value = fixed.split(self._profit + self._bonus(), self._limit)
         value += fractional_knapsack(profit, self.problem.cost, limit) - paid
         if price > 0:
@@ -142,6 +145,7 @@ class Relaxation:
             move_prices(
                 *interests,
                 self.coefficients,
+                self.constants,
                 shares,
                 self.prices,
                 self._price_step,
@@ -250,6 +254,7 @@ def move_prices(
     indptr: LongArray,
     interests: IntArray,
     coefficients: Coefficients,
+    constants: Prices,
     shares: npt.NDArray[np.float32],
     prices: Prices,
     step: Prices,
@@ -260,7 +265,7 @@ def move_prices(
 ) -> None:
     """Raise the prices of subscribers that the shares leave short, lower the others'."""
     for subscriber in range(first, last):
-        got = np.float32(0.0)
+        got = constants[subscriber]
         for i in range(indptr[subscriber], indptr[subscriber + 1]):
             got += coefficients[i] * shares[interests[i]]
         price = prices[subscriber] + step[subscriber] * (np.float32(1.0) - got)

@@ -22,12 +22,11 @@ from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Outcome, Run
 from fanwise.select.bounds import whole
 from fanwise.select.changes import compare_with_free, nearest
-from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
 from fanwise.select.exact import solve_milp
 from fanwise.select.greedy import continue_from
 from fanwise.select.improve import Served, topic_losses
 from fanwise.select.problem import Selection
-from fanwise.select.relaxation import Relaxation
+from fanwise.select.tightening import fit_to, plain_relaxation, tighten
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 BISECTIONS = 8
@@ -244,11 +243,9 @@ def prove(stable: Stable, run: Run) -> float:
     many changes as are allowed; every value of it proves a bound.
     """
     problem = stable.problem
-    relaxation = Relaxation(problem)
-    relaxation.use(plain_inequalities(problem))
+    relaxation = plain_relaxation(problem)
     relaxation.iterate(2 * ITERATIONS)
-    if problem.metric == "binary":
-        relaxation.use(cover_inequalities(problem, stable.served))
+    fit_to(relaxation, stable.served)
     low, high = 0.0, np.inf
     if problem.max_changes is not None:
         relaxation.change_price = stable.surcharge * relaxation.capacity_price
@@ -257,9 +254,7 @@ def prove(stable: Stable, run: Run) -> float:
         relaxation.bound()
         if run.is_over():
             break
-        if problem.metric == "binary":
-            separate(problem, relaxation.shares, relaxation.coefficients)
-            relaxation.use(relaxation.coefficients)
+        tighten(relaxation)
         if problem.max_changes is not None:
             price = relaxation.change_price
             if relaxation.num_changes() > problem.max_changes:

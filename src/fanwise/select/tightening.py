@@ -1,0 +1,32 @@
+"""Fitting the relaxation's inequalities to what it says, for either metric."""
+
+from __future__ import annotations
+
+from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
+from fanwise.select.gain_cuts import fit_gains
+from fanwise.select.improve import Served
+from fanwise.select.problem import Selection
+from fanwise.select.relaxation import Relaxation
+
+
+def plain_relaxation(problem: Selection) -> Relaxation:
+    """Return a relaxation under the inequalities that hold for both metrics."""
+    relaxation = Relaxation(problem)
+    relaxation.use(plain_inequalities(problem))
+    return relaxation
+
+
+def fit_to(relaxation: Relaxation, served: Served) -> None:
+    """Take inequalities that fit a good selection, where there are such: the binary metric."""
+    if relaxation.problem.metric == "binary":
+        relaxation.use(cover_inequalities(relaxation.problem, served))
+
+
+def tighten(relaxation: Relaxation) -> None:
+    """Mix in inequalities that the shares break."""
+    problem, coefficients = relaxation.problem, relaxation.coefficients
+    if problem.metric == "binary":
+        separate(problem, relaxation.shares, coefficients)
+    else:
+        fit_gains(problem, relaxation.shares, coefficients, relaxation.constants)
+    relaxation.use(coefficients, relaxation.constants)
