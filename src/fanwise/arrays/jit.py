@@ -33,7 +33,28 @@ def _compile(function: Function, *, parallel: bool) -> Function:
         compiled: Function = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # Numba found no folder it may write its cache to
         compiled = numba.njit(**options)(function)
+    _forget_strangers(getattr(compiled, "_cache", None))
     return compiled
+
+
+def _forget_strangers(cache: Any) -> None:
+    """Make a cache drop what it cannot read.
+
+    What an older fanwise left behind may name classes that are no longer there, and Numba looks at
+    that before it asks whether the source has changed.
+    """
+    load = getattr(cache, "load_overload", None)
+    if load is None:
+        return
+
+    def load_or_forget(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except (AttributeError, ImportError):
+            cache.flush()
+            return None
+
+    cache.load_overload = load_or_forget
 
 
 prange = numba.prange
