@@ -14,7 +14,7 @@ def test_generate_alone_lists_the_generators(run):
     assert "music-trace" in done.out
 
 
-@pytest.mark.parametrize("name", ["spotify", "music-trace"])
+@pytest.mark.parametrize("name", ["spotify", "twitter", "music-trace"])
 def test_help_has_an_example(run, name):
     done = run("generate", name, "--help")
     assert done.status == 0
@@ -62,7 +62,7 @@ def test_music_trace_says_what_comes_next(run, tmp_path):
     assert "--max-bad-rows 4" in done.out
 
 
-@pytest.mark.parametrize("name", ["spotify", "music-trace"])
+@pytest.mark.parametrize("name", ["spotify", "twitter", "music-trace"])
 def test_existing_output_is_refused(run, tmp_path, name):
     done = run("generate", name, "--out", tmp_path)
     assert done.status == 2

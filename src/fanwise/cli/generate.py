@@ -31,6 +31,8 @@ class _Format(StrEnum):
     parquet = "parquet"
 
 
+_LARGE_BYTES = 2**28  # from here on a workload's needs are told before it is made
+
 generate = typer.Typer(
     name="generate",
     invoke_without_command=True,
@@ -101,6 +103,60 @@ def spotify(
         )
 
     _write_topic_workload(make, out, overwrite=overwrite, json=json)
+
+
+@generate.command()
+def twitter(
+    out: Out,
+    scale: Annotated[
+        float, typer.Option(help="Size against the real trace; 1 is 683.5 million pairs.")
+    ] = 0.01,
+    message_bytes: Annotated[float, typer.Option(min=0, help="Size of every message.")] = 200.0,
+    seed: Seed = 0,
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """A follow graph like ten days of Twitter's, of any size.
+
+    Followers, followings and rates as the paper's appendix tells, with
+    glitches at 20 and 2,000 followings. It is written in chunks: the real
+    size takes about 1 GiB of memory, 3 GiB of disk and some minutes.
+
+    Example: [bold]fanwise generate twitter --scale 0.1 --seed 1 --out twitter/[/bold]
+    """
+    from fanwise.workload.folders import refuse_existing
+    from fanwise.workload.generators.twitter import PERIOD_SECONDS, estimate_needs, write_twitter
+
+    refuse_existing(out, overwrite=overwrite)
+    needs = estimate_needs(scale)
+    if needs.disk > _LARGE_BYTES:
+        gib = 2**30
+        console.warn(
+            f"twitter at scale {scale:g} takes about {needs.memory / gib:.1f} GiB of memory "
+            f"and {needs.disk / gib:.1f} GiB of disk"
+        )
+    begun = time.perf_counter()
+    with console.progress() as progress:
+        written = write_twitter(
+            out,
+            scale=scale,
+            message_bytes=message_bytes,
+            seed=seed,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    facts = {
+        "out": str(out),
+        "generator": "twitter",
+        "scale": scale,
+        "seed": seed,
+        "topics": written.topics,
+        "subscribers": written.subscribers,
+        "pairs": written.pairs,
+        "period_seconds": PERIOD_SECONDS,
+        "mean_rate": written.events / written.topics,
+    }
+    _show(facts, out, begun, json=json)
 
 
 @generate.command()

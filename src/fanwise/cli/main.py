@@ -85,6 +85,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    if status == INTERRUPTED:  # Typer's way of passing Ctrl-C on
+        _complain("interrupted")
     sys.exit(status if isinstance(status, int) else 0)
 
 
