@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Run once more without the compiler: kernels are plain Python then, and cannot read out of bounds.
 KERNEL_TESTS := tests/arrays tests/select/test_select.py tests/select/test_select_algorithms.py \
+  tests/select/test_greedy_rows.py \
   tests/provision/test_provision.py tests/workload/test_generators_matching.py \
   tests/workload/test_generators_streamed_matching.py
 

@@ -11,7 +11,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-BENCHMARKS = ("startup", "csr", "loading", "ingest", "select")
+BENCHMARKS = (
+    "startup",
+    "csr",
+    "loading",
+    "ingest",
+    "select",
+    "select_public",
+    "select_rivals",
+    "select_growth",
+)
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -6,8 +6,10 @@ import pytest
 
 import fanwise as fw
 from fanwise.cli.main import main
-from fanwise.select.eager import eager_fractional
-from fanwise.select.greedy import greedy_fractional
+from fanwise.progress import SILENT
+from fanwise.select import reproduce, reproduce_runs
+from fanwise.select.greedy import greedy_binary, greedy_fractional
+from fanwise.select.greedy_naive import order_binary, order_fractional
 from fanwise.select.windows import simulated_hours
 from fanwise.workload.generators.spotify import spotify
 
@@ -76,16 +78,49 @@ def test_the_result_as_json(tmp_path, capsys):
     assert all(row["remark"] for row in printed["comparisons"])
 
 
-@pytest.mark.parametrize("by_cost", [False, True])
 @pytest.mark.parametrize("tau", [27, 276, 2763])
-def test_slow_reaches_what_lazy_reaches(tau, by_cost):
+def test_slow_makes_the_choices_of_lazy_in_the_same_order(tau):
     workload = spotify(scale=0.001, seed=4)
     problem = fw.Selection(workload, tau=tau, capacity="10%", metric="fractional")
-    lazy = greedy_fractional(problem, by_cost=by_cost)
-    served = np.zeros(workload.num_topics, dtype=bool)
-    served[eager_fractional(problem, by_cost=by_cost)] = True
-    assert problem.fits(problem.cost[served].sum())
-    assert problem.value(served) == pytest.approx(lazy.total, rel=1e-4)
+    for by_cost in (False, True):
+        lazy = greedy_fractional(problem, by_cost=by_cost).order
+        assert order_fractional(problem, by_cost=by_cost).tolist() == lazy.tolist()
+    problem = fw.Selection(workload, tau=tau, capacity="10%")
+    assert order_binary(problem).tolist() == greedy_binary(problem).order.tolist()
+
+
+def test_above_some_size_slow_and_lazy_run_on_a_smaller_workload(monkeypatch):
+    monkeypatch.setattr(reproduce_runs, "TAUS", (27, 276))
+    workload, smaller = spotify(scale=0.001), spotify(scale=0.0005)
+    seconds = reproduce_runs.measure_seconds(workload, smaller, SILENT)
+    assert [(row.algorithm, row.tau, row.pairs) for row in seconds] == [
+        (name, tau, at.num_pairs)
+        for tau in (27, 276)
+        for name, at in (
+            ("GreedyB3M", workload),
+            ("ModifiedGreedyFB3M", workload),
+            ("ModifiedGreedyFB3M", smaller),
+            ("ModifiedGreedyFB3MSlow", smaller),
+        )
+    ]
+    assert len({row.series for row in seconds}) == 4
+    same = reproduce_runs.measure_seconds(smaller, smaller, SILENT)
+    assert {row.series for row in same} == {
+        "GreedyB3M", "ModifiedGreedyFB3M", "ModifiedGreedyFB3MSlow",
+    }  # fmt: skip
+
+
+def test_a_reproduction_above_that_size_says_so(monkeypatch):
+    monkeypatch.setattr(reproduce, "SLOW_SCALE", 0.0003)
+    result = reproduce.reproduce(0.0005)
+    assert "3,600 interests" in result.notes[-1]
+    series = {row[5] for row in result.rows if row[0] == "5"}
+    assert series == {
+        "GreedyB3M", "ModifiedGreedyFB3M", "ModifiedGreedyFB3M, 3,600 pairs",
+        "ModifiedGreedyFB3MSlow, 3,600 pairs",
+    }  # fmt: skip
+    (ratio,) = (at for at in result.comparisons if at.paper == "> 1.65")
+    assert ratio.ours > 0
 
 
 def test_hours_hold_what_is_active_and_repeat():

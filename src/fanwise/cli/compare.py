@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fanwise.cli import console, options, problems
+from fanwise.cli.question import Question, asking
 from fanwise.cli.solving import INTERRUPTED
 from fanwise.planning.families import find_family
 
@@ -17,18 +18,11 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("compare")(compare)
+    app.command("compare")(asking(compare))
 
 
 def compare(
-    problem: problems.ProblemName,
-    workload: options.Workload,
-    tau: problems.Tau = None,
-    capacity: problems.Capacity = None,
-    metric: problems.Metric = None,
-    instance: problems.Instance = None,
-    catalog: problems.Catalog = None,
-    horizon: problems.Horizon = None,
+    question: Question,
     algorithms: Annotated[
         str | None,
         typer.Option(
@@ -37,10 +31,7 @@ def compare(
         ),
     ] = None,
     seed: options.Seed = 0,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(min=0, help="Seconds for each algorithm that can stop early."),
-    ] = None,
+    time_limit: options.TimeLimitEach = None,
     plots: Annotated[
         Path | None,
         typer.Option(help="Folder to write a picture to; must not exist.", show_default=False),
@@ -58,24 +49,15 @@ def compare(
     from fanwise.planning.compare import compare as compare_algorithms
     from fanwise.workload.folders import refuse_existing
 
-    given = problems.check_options(
-        problem,
-        {
-            "capacity": capacity,
-            "metric": metric,
-            "instance": instance,
-            "catalog": catalog,
-            "horizon": horizon,
-        },
-    )
+    problem, given = question.problem, question.given()
     if problem == "select":
-        problems.require(problem, "capacity", capacity, "give --capacity 10%")
+        problems.require(problem, "capacity", question.capacity, "give --capacity 10%")
     names = None if algorithms is None else problems.split_list(algorithms, "algorithms")
     for name in names or ():
         find_family(problem).algorithms(name)  # raises for an unknown one
     if plots is not None:
         refuse_existing(plots, overwrite=overwrite)
-    posed = problems.make_problem(problem, workload, tau, given)
+    posed = problems.make_problem(problem, question.workload, question.tau, given)
     with console.progress() as progress:
         comparison = compare_algorithms(
             posed, names, seed=seed, time_limit=time_limit, keep_tables=False, progress=progress

@@ -23,6 +23,10 @@ TimeLimit = Annotated[
     float | None,
     typer.Option("--time-limit", min=0, help="Seconds after which the best plan so far is kept."),
 ]
+TimeLimitEach = Annotated[
+    float | None,
+    typer.Option("--time-limit", min=0, help="Seconds for each run that can stop early."),
+]
 Gap = Annotated[
     float | None,
     typer.Option("--gap", min=0, help="Stop at this certified gap, 0.01 for one percent."),

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fanwise.cli import console, options, problems
+from fanwise.cli.question import Question, asking
 from fanwise.cli.solving import INTERRUPTED, check_algorithm
 from fanwise.errors import FanwiseError, ParameterError
 from fanwise.planning.families import find_family
 
 if TYPE_CHECKING:
+    from fanwise.planning.problem import Problem
     from fanwise.planning.sweep import Point, Sweep
     from fanwise.progress import Progress
 
@@ -23,32 +25,25 @@ ONE_RUN = "greedy"
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("sweep")(sweep)
+    app.command("sweep")(asking(sweep))
 
 
 def sweep(
-    problem: problems.ProblemName,
-    workload: options.Workload,
-    tau: problems.Tau = None,
+    question: Question,
     taus: Annotated[
         str | None,
         typer.Option(help="Thresholds to try, apart by commas: 10,27,100.", show_default=False),
     ] = None,
-    capacity: problems.Capacity = None,
     capacities: Annotated[
         str | None,
         typer.Option(
             help="select: capacities to try: 1%,5%,20%. Default: 1% to 100%.", show_default=False
         ),
     ] = None,
-    metric: problems.Metric = None,
-    instance: problems.Instance = None,
     instances: Annotated[
         str | None,
         typer.Option(help="provision: machines to try: c3.large,c3.xlarge.", show_default=False),
     ] = None,
-    catalog: problems.Catalog = None,
-    horizon: problems.Horizon = None,
     exact_points: Annotated[
         bool,
         typer.Option(
@@ -66,9 +61,7 @@ def sweep(
         ),
     ] = None,
     seed: options.Seed = 0,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Seconds for each point that has its own run.")
-    ] = None,
+    time_limit: options.TimeLimitEach = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -83,28 +76,19 @@ def sweep(
 ) -> None:
     """What-if curves: value and bound as a parameter of the problem changes.
 
-    select: against capacity, from one greedy run (a point that is not exact
-    is a lower bound on greedy; --exact-points makes a plan for each), or with
-    --taus against tau. provision: against --taus and --instances, a plan for
-    each.
+    select: against capacity, from one greedy run and one relaxation (a point
+    that is not exact is a lower bound on greedy; --exact-points makes a plan
+    for each), or with --taus against tau. provision: against --taus and
+    --instances, a plan for each.
 
     Example: [bold]fanwise sweep select spotify/ --tau 27 --capacities 1%,5%,20%,50%[/bold]
     """
     from fanwise.workload.folders import refuse_existing
 
-    given = problems.check_options(
-        problem,
-        {
-            "capacity": capacity,
-            "metric": metric,
-            "instance": instance,
-            "catalog": catalog,
-            "horizon": horizon,
-        },
-    )
-    _refuse_both("tau", tau, "taus", taus)
-    _refuse_both("capacity", capacity, "capacities", capacities)
-    _refuse_both("instance", instance, "instances", instances)
+    problem, given = question.problem, question.given()
+    _refuse_both("tau", question.tau, "taus", taus)
+    _refuse_both("capacity", question.capacity, "capacities", capacities)
+    _refuse_both("instance", question.instance, "instances", instances)
     if algorithm is not None:
         _check_algorithm(problem, algorithm)
     axes: dict[str, list[Any]] = {}
@@ -112,26 +96,15 @@ def sweep(
         axes["tau"] = [_number(text) for text in problems.split_list(taus, "taus")]
     has_curve = False
     if problem == "select":
-        if instances is not None:
-            raise FanwiseError("--instances is not an option of select; give --capacities.")
-        if taus is None and capacity is not None:
-            raise FanwiseError(
-                "--capacity fixes what is swept; give --taus beside it, or --capacities instead."
-            )
-        if capacity is None:
+        _refuse_for(problem, "instances", instances, "; give --capacities")
+        if question.capacity is None:
             axes["capacity"] = _capacities(capacities)
             given["capacity"] = axes["capacity"][-1]
             has_curve = not exact_points
-        elif exact_points:
-            raise FanwiseError("--exact-points goes with --capacities; each tau has its own run.")
-        if has_curve and algorithm not in (None, ONE_RUN):
-            raise FanwiseError(
-                f"one run gives the curve of {ONE_RUN} alone; add --exact-points for {algorithm}."
-            )
+        _check_selection(axes, algorithm, has_curve=has_curve, exact_points=exact_points)
     else:
-        for name, value in (("capacities", capacities), ("exact-points", exact_points or None)):
-            if value is not None:
-                raise FanwiseError(f"--{name} is not an option of {problem}.")
+        _refuse_for(problem, "capacities", capacities)
+        _refuse_for(problem, "exact-points", exact_points or None)
         if instances is not None:
             axes["instance"] = problems.split_list(instances, "instances")
         if not axes:
@@ -139,8 +112,8 @@ def sweep(
     if out is not None:
         refuse_existing(out, overwrite=overwrite)
 
-    first_tau = tau if taus is None else str(axes["tau"][0])
-    posed = problems.make_problem(problem, workload, first_tau, given)
+    first_tau = question.tau if taus is None else str(axes["tau"][0])
+    posed = problems.make_problem(problem, question.workload, first_tau, given)
     with console.progress() as progress:
         if has_curve:
             result = _curves(posed, axes, progress)
@@ -155,21 +128,7 @@ def sweep(
     if out is not None:
         _write(result, problem, list(axes), objective, out, overwrite=overwrite)
     if as_json:
-        fixed = {
-            name: value
-            for name, value in posed.parameters().items()
-            if name.removesuffix("_percent") not in axes
-        }
-        printed: dict[str, Any] = {
-            "problem": problem,
-            "workload": posed.workload.hash,
-            "parameters": fixed,
-            "varied": list(axes),
-            "points": [point.to_dict() for point in result.points],
-        }
-        if out is not None:
-            printed["out"] = str(out)
-        console.print_json(printed)
+        console.print_json(_as_json(result, posed, list(axes), out))
     else:
         _show(result, problem, list(axes), objective)
         if out is not None:
@@ -181,8 +140,24 @@ def sweep(
         raise typer.Exit(1)
 
 
+def _check_selection(
+    axes: dict[str, list[Any]], algorithm: str | None, *, has_curve: bool, exact_points: bool
+) -> None:
+    """Refuse what contradicts itself in a sweep of selections."""
+    if not axes:
+        raise FanwiseError(
+            "--capacity fixes what is swept; give --taus beside it, or --capacities instead."
+        )
+    if "capacity" not in axes and exact_points:
+        raise FanwiseError("--exact-points goes with --capacities; each tau has its own run.")
+    if has_curve and algorithm not in (None, ONE_RUN):
+        raise FanwiseError(
+            f"one run gives the curve of {ONE_RUN} alone; add --exact-points for {algorithm}."
+        )
+
+
 def _curves(problem: Any, axes: dict[str, list[Any]], progress: Progress) -> Sweep:
-    """One greedy run per tau (or one in all), each with a point for every capacity."""
+    """One curve per tau (or one in all), each with a point for every capacity."""
     from dataclasses import replace
 
     from fanwise.planning.sweep import Sweep
@@ -201,6 +176,22 @@ def _curves(problem: Any, axes: dict[str, list[Any]], progress: Progress) -> Swe
         if curve.is_interrupted:
             return Sweep(tuple(points), is_interrupted=True)
     return Sweep(tuple(points))
+
+
+def _as_json(result: Sweep, posed: Problem, axes: list[str], out: Path | None) -> dict[str, Any]:
+    fixed = {
+        name: value
+        for name, value in posed.parameters().items()
+        if name.removesuffix("_percent") not in axes
+    }
+    printed: dict[str, Any] = {
+        "problem": posed.family,
+        "workload": posed.workload.hash,
+        "parameters": fixed,
+        "varied": axes,
+        "points": [point.to_dict() for point in result.points],
+    }
+    return printed if out is None else {**printed, "out": str(out)}
 
 
 def _show(result: Sweep, problem: str, axes: list[str], objective: str) -> None:
@@ -265,3 +256,8 @@ def _check_algorithm(problem: str, algorithm: str) -> None:
 def _refuse_both(one: str, given: str | None, many: str, list_given: str | None) -> None:
     if given is not None and list_given is not None:
         raise FanwiseError(f"--{one} and --{many} exclude each other; give one of them.")
+
+
+def _refuse_for(problem: str, name: str, given: Any, advice: str = "") -> None:
+    if given is not None:
+        raise FanwiseError(f"--{name} is not an option of {problem}{advice}.")

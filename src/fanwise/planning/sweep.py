@@ -39,6 +39,8 @@ class Point:
         on that.
     metrics
         What else is known of the plan.
+    seconds
+        None for a point without a run of its own.
     """
 
     parameters: Mapping[str, Any]

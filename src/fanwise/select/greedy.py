@@ -11,7 +11,7 @@ of the two is at least ½(1 - 1/e) of the optimum. The paper refreshes old gains
 accepted topic; here they are refreshed before every choice, which equals computing all anew.
 
 Ratios that agree to seven digits tie; ties go to the smaller id. Near-linear in the pairs in
-practice: see :mod:`fanwise.select.greedy_kernels` for how.
+practice: see :mod:`fanwise.select.benefit_kernels` for how.
 """
 
 from __future__ import annotations
@@ -109,46 +109,37 @@ def greedy_binary(
     Benefits are divided by ``price`` in place of the cost where it is given; the capacity is always
     used up by the cost.
     """
-    from fanwise.select import greedy_kernels as kernels
+    from fanwise.select import benefit_kernels as kernels
+    from fanwise.select.arrange import arrange
+    from fanwise.select.bucket_kernels import empty_queue
+    from fanwise.select.row_kernels import Needs
 
     workload = problem.workload
-    interests, followers = workload.interests, workload.followers
     missing, rates, used = start_from(problem, served)
     scale = share_scale(problem)
-    topics = np.zeros(workload.num_topics, dtype=kernels.TOPIC).view(np.recarray)
-    keys = np.full(workload.num_topics, kernels.CLOSED, dtype=np.float32)
-    is_heavy = (np.diff(interests.indptr) > kernels.HEAVY_DEGREE) & (missing > 0)
-    num_heavy = int(np.count_nonzero(is_heavy))
-    heavy_of_subscriber = np.full(workload.num_subscribers, -1, dtype=np.int32)
-    heavy_of_subscriber[is_heavy] = np.arange(num_heavy, dtype=np.int32)
-    heavy = kernels.Heavy(
-        *kernels.list_heavy(*interests, heavy_of_subscriber, workload.num_topics),
-        kernels.LEVEL * missing[is_heavy],
-        np.zeros(num_heavy, dtype=np.int32),
+    rows, benefits = arrange(
+        workload.interests,
+        workload.followers,
+        rates,
+        problem.cost,
+        Needs(missing, RELATIVE_TOLERANCE * problem.demand, np.floor(problem.weight * scale)),
+        heavy_degree=kernels.HEAVY_DEGREE,
+        level=kernels.LEVEL,
     )
-    unit = np.floor(problem.weight * scale)
-    entered = np.where(is_heavy, kernels.LEVEL, 1.0) * missing
-    per_event = np.divide(unit, entered, out=np.zeros_like(unit), where=missing > 0)
-    subscribers = np.empty(workload.num_subscribers, dtype=kernels.SUBSCRIBER).view(np.recarray)
-    subscribers["missing"] = missing
-    subscribers["unit"] = unit
-    subscribers["start"] = interests.indptr[:-1]
-    subscribers["stop"] = interests.indptr[1:]
-    subscribers["heavy"] = heavy_of_subscriber
+    topics = kernels.Topics(
+        np.empty(workload.num_topics, dtype=kernels.TOPIC).view(np.recarray),
+        np.empty(workload.num_topics, dtype=np.float32),
+        np.zeros(workload.num_topics, dtype=bool),
+    )
     price = scaled_price(problem.cost if price is None else price, scale)
-    entries = kernels.queue_benefits(topics, keys, *followers, rates, price, per_event, unit)
+    entries = kernels.queue_benefits(topics, rates, price, benefits)
     entries.sort()
     order, used_after, satisfied = kernels.benefit_order(
         topics,
-        keys,
-        subscribers,
-        RELATIVE_TOLERANCE * problem.demand,
-        *followers,
-        interests.indices,
-        problem.cost,
-        price,
-        heavy,
+        rows,
+        empty_queue(workload.num_topics),
         entries,
+        kernels.LEVEL,
         problem.limit * (1 + RELATIVE_TOLERANCE),
         used,
     )
@@ -210,11 +201,17 @@ def continue_from(
 
 
 def share_scale(problem: Selection) -> float:
-    """The power of two that shares are counted in: as fine as sums of them fit 62 bits."""
-    from fanwise.arrays.csr import sum_rows
+    """The power of two that shares are counted in: as fine as sums of them fit 62 bits.
 
-    largest = float(sum_rows(*problem.workload.followers, problem.weight).max(initial=1.0))
-    return 2.0 ** min(44, 61 - int(np.ceil(np.log2(max(largest, 1.0)))))
+    Never finer than 2^-44, so that only topics with very many followers need a look.
+    """
+    indptr, followers = problem.workload.followers
+    bound = np.diff(indptr) * problem.weight.max(initial=0.0)
+    largest = 1.0
+    for topic in np.flatnonzero(bound > 2.0**17):
+        weight = problem.weight[followers[indptr[topic] : indptr[topic + 1]]].sum()
+        largest = max(largest, float(weight))
+    return 2.0 ** min(44, 61 - int(np.ceil(np.log2(largest))))
 
 
 def scaled_price(cost: FloatArray, scale: float) -> FloatArray:

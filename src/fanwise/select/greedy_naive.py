@@ -1,75 +1,76 @@
 """The paper's "Slow" greedy: the choices of ``greedy``, every benefit computed from scratch.
 
-O(sum over accepted topics of the pairs two hops away) for the binary metric, O(topics x pairs) for
-the fractional one. It exists to be compared with.
+After each accepted topic, all topics that share a subscriber with it are computed anew, as in lines
+6 and 7 of the paper's Alg. 2, for the fractional metric as well (ModifiedGreedyFB3MSlow). The pairs
+two hops away from every accepted topic: as popular topics are computed again and again, time grows
+with about the square of the workload. It exists to be compared with.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from fanwise.arrays.csr import IntArray
+from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.planning.problem import Outcome, Run
-from fanwise.select.greedy import is_better, scaled_price, share_scale
+from fanwise.select.greedy import is_better, scaled_price, share_scale, start_from
 from fanwise.select.problem import Selection
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 
 def solve(problem: Selection, run: Run) -> Outcome:
     """Serve topics greedily, slowly."""
+    problem.refuse_weighed_changes()
     with run.progress.step("greedy selection from scratch"):
         if problem.metric == "binary":
-            order = order_binary(problem)
+            served = _served(problem, order_binary(problem))
         else:
-            plain = order_fractional(problem, by_cost=False)
-            by_cost = order_fractional(problem, by_cost=True)
-            values = [_value(problem, order) for order in (plain, by_cost)]
-            order = by_cost if is_better(values[1], values[0]) else plain
-    served = np.zeros(problem.workload.num_topics, dtype=bool)
-    served[order] = True
+            served, by_cost = (
+                _served(problem, order_fractional(problem, by_cost=by_cost))
+                for by_cost in (False, True)
+            )
+            if is_better(problem.value(by_cost), problem.value(served)):
+                served = by_cost
     return Outcome({"topics": problem.table(served)})
 
 
 def order_binary(problem: Selection) -> IntArray:
-    """Alg. 2 with eager recomputation."""
-    from fanwise.select.kernels import naive_order
-
-    workload = problem.workload
+    """Alg. 2 with eager recomputation: the topics in the order served."""
     scale = share_scale(problem)
-    order: IntArray = naive_order(
-        *workload.followers,
-        *workload.interests,
-        workload.rates,
-        problem.cost,
-        scaled_price(problem.cost, scale),
-        problem.demand,
-        np.floor(problem.weight * scale),
-        problem.limit * (1 + RELATIVE_TOLERANCE),
-        RELATIVE_TOLERANCE,
-    )
-    return order
+    price = scaled_price(problem.cost, scale)
+    return _order(problem, price, np.floor(problem.weight * scale))
 
 
 def order_fractional(problem: Selection, *, by_cost: bool) -> IntArray:
-    """Alg. 5 with all gains computed anew before every choice."""
-    from fanwise.select.kernels import naive_gain_order
-
-    workload, demand = problem.workload, problem.demand
+    """Alg. 5 of type R (``by_cost``) or G with eager recomputation: topics in the order served."""
+    demand = problem.demand
     worth = np.divide(problem.weight, demand, out=np.zeros_like(demand), where=demand > 0)
-    price = scaled_price(problem.cost, 1.0) if by_cost else np.ones(workload.num_topics)
-    order: IntArray = naive_gain_order(
+    price = scaled_price(problem.cost, 1.0) if by_cost else np.ones(len(problem.cost))
+    return _order(problem, price, worth)
+
+
+def _order(problem: Selection, price: FloatArray, worth: FloatArray) -> IntArray:
+    from fanwise.select.kernels import naive_order
+
+    workload = problem.workload
+    start = start_from(problem, None)
+    order: IntArray = naive_order(
         *workload.followers,
-        workload.rates,
+        *workload.interests,
+        start.rates,
         problem.cost,
         price,
-        np.column_stack([np.where(worth > 0, demand, 0.0), worth]),
-        RELATIVE_TOLERANCE * demand,
+        start.missing.copy(),
+        worth,
+        RELATIVE_TOLERANCE * problem.demand,
         problem.limit * (1 + RELATIVE_TOLERANCE),
+        start.used,
+        problem.metric == "binary",
     )
     return order
 
 
-def _value(problem: Selection, order: IntArray) -> float:
-    served = np.zeros(problem.workload.num_topics, dtype=bool)
+def _served(problem: Selection, order: IntArray) -> npt.NDArray[np.bool_]:
+    served = problem.is_pinned.copy()
     served[order] = True
-    return problem.value(served)
+    return served

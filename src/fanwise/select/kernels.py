@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.select.lazy_kernels import topic_gain
 from fanwise.select.queue_kernels import (
     drop_first,
     entry_key,
@@ -42,16 +42,24 @@ def topic_shares(
     indptr: LongArray,
     followers: IntArray,
     missing: FloatArray,
-    unit: FloatArray,
-) -> int:
-    """Add up the followers' shares, min(1, rate / missing) in whole units (the paper's Alg. 1)."""
-    benefit = 0
+    worth: FloatArray,
+    is_binary: bool,
+) -> float:
+    """Add up what a topic gives its unsatisfied followers now.
+
+    Binary: min(1, rate / missing) in whole units, ``worth`` of them to a subscriber (the paper's
+    Alg. 1). Fractional: min(missing, rate) events, each ``worth`` as much as it adds to the value.
+    """
+    units, gain = 0, 0.0
     for i in range(indptr[topic], indptr[topic + 1]):
         subscriber = followers[i]
-        if missing[subscriber] > 0.0:
-            per_event = unit[subscriber] / missing[subscriber]
-            benefit += int(min(rate * per_event, unit[subscriber]))
-    return benefit
+        lacks = missing[subscriber]
+        if lacks > 0.0:
+            if is_binary:
+                units += int(min(rate * (worth[subscriber] / lacks), worth[subscriber]))
+            else:
+                gain += min(lacks, rate) * worth[subscriber]
+    return float(units) if is_binary else gain
 
 
 @kernel
@@ -63,28 +71,42 @@ def naive_order(
     rates: FloatArray,
     cost: FloatArray,
     price: FloatArray,
-    demand: FloatArray,
-    unit: FloatArray,
+    missing: FloatArray,
+    worth: FloatArray,
+    slack: FloatArray,
     limit: float,
-    tolerance: float,
+    used: float,
+    is_binary: bool,
 ) -> IntArray:
-    """The paper's Alg. 2 as printed, but for the examined topic, which leaves.
+    """The paper's Alg. 2, and its Alg. 5 without laziness; an examined topic leaves.
 
-    After each accepted topic the benefit of every topic that shares an unsatisfied subscriber with
-    it is computed from scratch.
+    After each accepted topic, the benefit of every topic that shares an unsatisfied subscriber with
+    it is computed from scratch; no other has changed.
+
+    Parameters
+    ----------
+    price
+        What a benefit is divided by.
+    missing
+        Changed: what each subscriber still needs.
+    worth
+        Units of a whole subscriber (binary), or what an event is worth to it (fractional).
+    slack
+        How little may be missing before it counts as nothing.
     """
     num_topics = len(rates)
-    missing = np.where(unit > 0, demand, 0.0)
     keys = np.empty(num_topics, dtype=np.float32)
     heap = np.empty(max(num_topics, 1), dtype=np.uint64)
     size = 0
     for topic in range(num_topics):
-        benefit = topic_shares(topic, rates[topic], topic_indptr, followers, missing, unit)
+        benefit = topic_shares(
+            topic, rates[topic], topic_indptr, followers, missing, worth, is_binary
+        )
         keys[topic] = make_key(benefit, price[topic])
         heap = push_entry(heap, size, pack_entry(keys[topic], topic))
         size += 1
     order = np.empty(num_topics, dtype=np.int32)
-    served, used = 0, 0.0
+    served = 0
     updated_for = np.full(num_topics, -1, dtype=np.int64)
     while size > 0:
         topic = entry_topic(heap[0])
@@ -105,14 +127,16 @@ def naive_order(
         touched = row[missing[row] > 0.0]
         for subscriber in touched:
             left = missing[subscriber] - rates[topic]
-            missing[subscriber] = left if left > tolerance * demand[subscriber] else 0.0
+            missing[subscriber] = left if left > slack[subscriber] else 0.0
         for subscriber in touched:
             for i in range(subscriber_indptr[subscriber], subscriber_indptr[subscriber + 1]):
                 other = interests[i]
                 if keys[other] < 0.0 or updated_for[other] == topic:
                     continue
                 updated_for[other] = topic
-                benefit = topic_shares(other, rates[other], topic_indptr, followers, missing, unit)
+                benefit = topic_shares(
+                    other, rates[other], topic_indptr, followers, missing, worth, is_binary
+                )
                 key = make_key(benefit, price[other])
                 if key != keys[other]:
                     keys[other] = key
@@ -150,39 +174,31 @@ def topic_profits(
 
 
 @kernel
-def naive_gain_order(
+def weigh_topics(
     indptr: LongArray,
     followers: IntArray,
     rates: FloatArray,
-    cost: FloatArray,
-    price: FloatArray,
-    needs: FloatArray,
-    slack: FloatArray,
-    limit: float,
-) -> IntArray:
-    """Alg. 5 with every gain computed anew before every choice; ``needs`` is changed."""
-    num_topics = len(rates)
-    is_open = np.ones(num_topics, dtype=np.bool_)
-    order = np.empty(num_topics, dtype=np.int32)
-    served, used = 0, 0.0
-    while True:
-        best, best_key = -1, np.float32(0.0)
-        for topic in range(num_topics):
-            if is_open[topic]:
-                gain = topic_gain(topic, rates[topic], indptr, followers, needs)
-                key = make_key(gain, price[topic])
-                if key > best_key:
-                    best, best_key = topic, key
-        if best < 0:
-            break
-        is_open[best] = False
-        if used + cost[best] > limit:
+    served: npt.NDArray[np.bool_],
+    missing: FloatArray,
+    demand: FloatArray,
+    weight: FloatArray,
+    is_binary: bool,
+    tolerance: float,
+) -> tuple[FloatArray, LongArray]:
+    """Add up what each offloaded topic would give its followers, and how many it satisfies."""
+    benefits = np.zeros(len(rates))
+    added = np.zeros(len(rates), dtype=np.int64)
+    for topic in range(len(rates)):
+        if served[topic]:
             continue
-        used += cost[best]
-        order[served] = best
-        served += 1
-        for i in range(indptr[best], indptr[best + 1]):
+        rate = rates[topic]
+        for i in range(indptr[topic], indptr[topic + 1]):
             subscriber = followers[i]
-            missing = needs[subscriber, 0] - rates[best]
-            needs[subscriber, 0] = missing if missing > slack[subscriber] else 0.0
-    return order[:served]
+            lacks = missing[subscriber]
+            if lacks <= 0.0:
+                continue
+            whole = lacks if is_binary else demand[subscriber]
+            benefits[topic] += weight[subscriber] * min(rate, lacks) / whole
+            if lacks - rate <= tolerance * demand[subscriber]:
+                added[topic] += 1
+    return benefits, added

@@ -113,7 +113,9 @@ class Relaxation:
 
     def _dual_value(self) -> float:
         fixed, price = self._fixed, self.change_price
-        paid = float(np.dot(self.prices.astype(np.float64), 1.0 - self.constants))
+        paid = float(
+            np.dot(self.prices.astype(np.float64), 1.0 - self.constants.astype(np.float64))
+        )
         profit, limit, value = fixed.split(self._profit + self._bonus(), self._limit)
         value += fractional_knapsack(profit, self.problem.cost, limit) - paid
         if price > 0:

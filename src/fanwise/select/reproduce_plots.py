@@ -12,11 +12,11 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from fanwise.select.plots import label_coverage
 from fanwise.select.problem import METRICS
-from fanwise.select.reproduce import HOUR_CAPACITIES, NAMED_TAUS, TAUS, Hour, Quality, Seconds
+from fanwise.select.reproduce_runs import Hour, Quality, Seconds
+from fanwise.select.reproduce_settings import HOUR_CAPACITIES, NAMED_TAUS, TAUS
 from fanwise.workload.look import (
     BLUE,
     COLOURS,
-    GREEN,
     INK,
     LINES,
     MUTED,
@@ -84,9 +84,9 @@ def ratios(qualities: Sequence[Quality]) -> Figure:
 def running_times(seconds: Sequence[Seconds]) -> Figure:
     """Draw running times against tau."""
     figure, axes = new_axes()
-    names = list(dict.fromkeys(row.algorithm for row in seconds))
-    for name, colour, line in zip(names, (BLUE, VERMILION, GREEN), LINES, strict=False):
-        rows = [row for row in seconds if row.algorithm == name]
+    names = list(dict.fromkeys(row.series for row in seconds))
+    for name, colour, line in zip(names, COLOURS, LINES, strict=False):
+        rows = [row for row in seconds if row.series == name]
         axes.plot([row.tau for row in rows], [row.mean for row in rows], color=colour,
                   linestyle=line, marker="o", label=name)  # fmt: skip
     _tau_axis(axes)

@@ -1,23 +1,24 @@
-"""Value and bound against capacity, from one greedy run.
+"""Value and bound against capacity, from one greedy run and one relaxation.
 
 With less capacity, greedy makes the same choices up to the first topic that no longer fits; after
 it, it goes on with others that do. What the common choices reach is therefore exact where nothing
 else fits, in particular at every capacity that the run itself passed through, and otherwise a lower
 bound on what greedy reaches. The fractional metric has two runs (by gain, and by gain per cost);
-the larger counts at each capacity.
+the larger counts at each capacity. Bounds: see :mod:`fanwise.select.capacity_bounds`.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from fanwise.planning.sweep import METRICS, Point, Sweep, varied
+from fanwise.errors import ParameterError
+from fanwise.planning.sweep import Point, Sweep
 from fanwise.progress import SILENT, Progress
+from fanwise.select.capacity_bounds import capacity_bounds, served_within
 from fanwise.select.greedy import Trajectory, greedy_binary, greedy_fractional, is_better
 from fanwise.select.problem import Selection, parse_capacity
 from fanwise.workload.topic import RELATIVE_TOLERANCE
@@ -28,7 +29,9 @@ DEFAULT_PERCENTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 def capacity_curve(
     problem: Selection, capacities: Sequence[float | str], *, progress: Progress = SILENT
 ) -> Sweep:
-    """Return a point for each capacity, from one greedy run at the largest.
+    """Return a point for each capacity, from one greedy run at the largest and one relaxation.
+
+    Ctrl-C while bounds are improved keeps what is proven so far.
 
     Parameters
     ----------
@@ -39,22 +42,28 @@ def capacity_curve(
     """
     if not capacities:
         return Sweep(())
+    for name in ("max_changes", "change_price"):
+        if getattr(problem, name) is not None:
+            raise ParameterError(name, "left out of a curve from one run", getattr(problem, name))
     everything = float(problem.cost.sum())
-    largest = max(capacities, key=lambda capacity: parse_capacity(capacity, everything)[0])
+    settings = [parse_capacity(capacity, everything) for capacity in capacities]
+    limits = [limit for limit, _ in settings]
+    _ = replace(problem, capacity=min(limits))  # refuses less than the pinned topics cost
+    largest = replace(problem, capacity=max(limits))
     with progress.step("greedy selection"):
-        runs = greedy_runs(replace(problem, capacity=largest))
-    points: list[Point] = []
-    with progress.step("bounds", total=len(capacities)) as step:
-        for capacity in capacities:
-            step.note(f"capacity {capacity}")
-            try:
-                points.append(point_of_runs(replace(problem, capacity=capacity), runs))
-            except KeyboardInterrupt:
-                if not points:
-                    raise
-                return Sweep(tuple(points), is_interrupted=True)
-            step.advance()
-    return Sweep(tighten_bounds(points))
+        runs = greedy_runs(largest)
+    bounds, is_interrupted = capacity_bounds(
+        largest, limits, run=runs[0] if problem.metric == "binary" else None, progress=progress
+    )
+    points = [
+        replace(
+            point_of_runs(largest, runs, limit),
+            parameters={"capacity": limit, "capacity_percent": percent},
+            bound=bound,
+        )
+        for (limit, percent), bound in zip(settings, bounds.tolist(), strict=True)
+    ]
+    return Sweep(tighten_bounds(points), is_interrupted=is_interrupted)
 
 
 def greedy_runs(problem: Selection) -> tuple[Trajectory, ...]:
@@ -64,43 +73,37 @@ def greedy_runs(problem: Selection) -> tuple[Trajectory, ...]:
     return tuple(greedy_fractional(problem, by_cost=by_cost) for by_cost in (False, True))
 
 
-def point_of_runs(problem: Selection, runs: Sequence[Trajectory]) -> Point:
-    """Return what runs at a larger capacity tell about this one."""
-    started = time.perf_counter()
-    best, value, is_exact = np.zeros(problem.workload.num_topics, dtype=bool), 0.0, True
+def point_of_runs(problem: Selection, runs: Sequence[Trajectory], limit: float) -> Point:
+    """Return what runs at a larger capacity tell about this one; without a bound."""
+    best, value, is_exact = problem.is_pinned, -1.0, True
     for run in runs:
-        served = prefix_within(problem, run)
+        served = served_within(problem, run, limit)
         reached = problem.value(served)
-        is_exact &= not has_room(problem, served)
+        is_exact &= not has_room(problem, served, limit)
         if is_better(reached, value):
             best, value = served, reached
-    measured = problem.measure({"topics": problem.table(best)})
+    enough = problem.delivered(best) >= problem.demand * (1 - RELATIVE_TOLERANCE)
     return Point(
-        parameters=varied(problem.parameters(), {"capacity": problem.capacity}),
+        parameters={"capacity": limit},
         value=value,
-        bound=problem.bound(),
-        feasible=measured.is_feasible,
+        bound=None,
+        feasible=True,
         is_exact=is_exact,
         algorithm="greedy",
-        metrics={name: measured.metrics[name] for name in METRICS["select"]},
-        seconds=round(time.perf_counter() - started, 6),
+        metrics={
+            "used": float(problem.cost[best].sum()),
+            "served": int(np.count_nonzero(best)),
+            "satisfied": int(np.count_nonzero(enough & (problem.demand > 0))),
+        },
     )
 
 
-def prefix_within(problem: Selection, run: Trajectory) -> npt.NDArray[np.bool_]:
-    """Return the topics that a run served before its cost passed the capacity."""
-    served = np.zeros(problem.workload.num_topics, dtype=bool)
-    limit = problem.limit * (1 + RELATIVE_TOLERANCE)
-    served[run.order[: int(np.searchsorted(run.used, limit, side="right"))]] = True
-    return served
-
-
-def has_room(problem: Selection, served: npt.NDArray[np.bool_]) -> bool:
+def has_room(problem: Selection, served: npt.NDArray[np.bool_], limit: float) -> bool:
     """Whether some topic that is not served still fits and helps somebody."""
     from fanwise.arrays.csr import sum_rows
 
-    room = problem.limit * (1 + RELATIVE_TOLERANCE) - float(problem.cost[served].sum())
-    fits = ~served & (problem.cost <= room)
+    room = limit * (1 + RELATIVE_TOLERANCE) - float(problem.cost[served].sum())
+    fits = ~(served | problem.is_excluded) & (problem.cost <= room)
     if not fits.any():
         return False
     is_short = problem.demand - problem.delivered(served) > RELATIVE_TOLERANCE * problem.demand

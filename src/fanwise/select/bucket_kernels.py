@@ -1,0 +1,153 @@
+"""A priority queue of very many entries, few of which are near the top.
+
+Entries (see :mod:`fanwise.select.queue_kernels`) whose leading bits reach a *floor* stand in a
+small heap. All others wait in lists, one for each value of the leading bits, and cost nothing until
+the floor comes down to them; most are out of date by then.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import IntArray
+from fanwise.arrays.jit import kernel
+from fanwise.select.queue_kernels import Entries, entry_key, entry_topic
+
+Keys = npt.NDArray[np.float32]
+
+NUM_BUCKETS = 1 << 15
+"""Keys are not negative: 15 bits after the sign make steps of less than one percent."""
+
+
+class Queue(NamedTuple):
+    """Room for a heap, and lists of waiting entries (0: moved on)."""
+
+    heap: Entries
+    waiting: Entries
+    link: IntArray
+    first: IntArray
+
+
+def empty_queue(num_topics: int) -> Queue:
+    """Return a queue with room for all entries that may count at once, twice."""
+    room = 2 * num_topics
+    return Queue(
+        heap=np.empty(room, dtype=np.uint64),
+        waiting=np.empty(room, dtype=np.uint64),
+        link=np.empty(room, dtype=np.int32),
+        first=np.full(NUM_BUCKETS, -1, dtype=np.int32),
+    )
+
+
+@kernel
+def bucket_of(entry: np.uint64) -> int:
+    """The leading bits of an entry."""
+    return int(entry >> np.uint64(48))
+
+
+@kernel
+def lift_entry(heap: Entries, place: int, entry: np.uint64) -> None:
+    """Put an entry into a heap at ``place``, the end, or above it."""
+    while place > 0:
+        parent = (place - 1) >> 2
+        if heap[parent] >= entry:
+            break
+        heap[place] = heap[parent]
+        place = parent
+    heap[place] = entry
+
+
+@kernel
+def tidy_heap(heap: Entries, size: int, keys: Keys) -> int:
+    """Keep one entry of each topic whose key is on record; return how many."""
+    is_kept = np.zeros(len(keys), dtype=np.bool_)
+    kept = 0
+    for i in range(size):
+        entry = heap[i]
+        topic = entry_topic(entry)
+        if entry_key(entry) == keys[topic] and not is_kept[topic]:
+            is_kept[topic] = True
+            lift_entry(heap, kept, entry)
+            kept += 1
+    return kept
+
+
+@kernel
+def tidy_waiting(waiting: Entries, link: IntArray, first: IntArray, size: int, keys: Keys) -> int:
+    """Keep one waiting entry of each topic whose key is on record; return how many."""
+    is_kept = np.zeros(len(keys), dtype=np.bool_)
+    first[:] = -1
+    kept = 0
+    for i in range(size):
+        entry = waiting[i]
+        topic = entry_topic(entry)
+        if entry != 0 and entry_key(entry) == keys[topic] and not is_kept[topic]:
+            is_kept[topic] = True
+            bucket = bucket_of(entry)
+            waiting[kept] = entry
+            link[kept] = first[bucket]
+            first[bucket] = kept
+            kept += 1
+    return kept
+
+
+@kernel
+def make_room(
+    queue: Queue, heap_size: int, num_waiting: int, keys: Keys, room: int
+) -> tuple[int, int]:
+    """Make room for some entries, at most one of each topic; return the new sizes.
+
+    Of all entries of a topic one counts, so there is room once the others are dropped; that costs
+    constant time per entry on average.
+    """
+    heap, waiting, link, first = queue
+    if heap_size + room > len(heap):
+        heap_size = tidy_heap(heap, heap_size, keys)
+    if num_waiting + room > len(waiting):
+        num_waiting = tidy_waiting(waiting, link, first, num_waiting, keys)
+    return heap_size, num_waiting
+
+
+@kernel
+def wait_entry(
+    waiting: Entries, link: IntArray, first: IntArray, place: int, entry: np.uint64
+) -> None:
+    """Put an entry into its list; ``place`` is the next that is free."""
+    bucket = bucket_of(entry)
+    waiting[place] = entry
+    link[place] = first[bucket]
+    first[bucket] = place
+
+
+@kernel
+def lower_floor(
+    heap: Entries,
+    waiting: Entries,
+    link: IntArray,
+    first: IntArray,
+    keys: Keys,
+    floor: int,
+    bucket: int,
+) -> tuple[int, int]:
+    """Move waiting entries to the empty heap, down to a bucket or until the heap has any.
+
+    Returns
+    -------
+    floor, heap_size
+    """
+    size = 0
+    while floor > bucket and size == 0:
+        floor -= 1
+        place = first[floor]
+        first[floor] = -1
+        while place >= 0:
+            entry = waiting[place]
+            waiting[place] = 0
+            if entry_key(entry) == keys[entry_topic(entry)]:
+                lift_entry(heap, size, entry)
+                size += 1
+            place = link[place]
+    return floor, size
