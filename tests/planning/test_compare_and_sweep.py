@@ -46,7 +46,8 @@ def test_every_algorithm_is_there_best_first(problem):
     assert values == sorted(values, reverse=comparison.sense == "max")
     for plan in comparison.plans:
         plan.verify()
-        again = problem.solve(plan.algorithm, seed=3)
+        limit = comparing.EXACT_SECONDS if "exact" in plan.algorithm else None
+        again = problem.solve(plan.algorithm, seed=3, time_limit=limit)
         assert (again.id, again.objective) == (plan.id, plan.objective)
         gap = abs(plan.objective - comparison.bound) / max(plan.objective, comparison.bound)
         assert comparison.gap(plan) == pytest.approx(gap)
@@ -88,6 +89,18 @@ def test_slow_algorithms_are_left_out_of_large_instances(monkeypatch):
     assert "exact" not in names
     assert "greedy-naive" in names
     assert [plan.algorithm for plan in compare(selection(), ["exact"]).plans] == ["exact"]
+
+
+def test_what_refuses_a_problem_is_skipped_unless_it_was_asked_for():
+    instance = Instance(rates=[13.0, 29.0, 53.0], interests=[[0, 1], [1, 2], [0]], tau=30.0)
+    workload = instance.workload()
+    before = fw.Selection(workload, 30.0, "45%").solve("greedy")
+    problem = fw.Selection(workload, 30.0, "45%", previous=before, max_changes=1)
+    comparison = compare(problem)
+    assert {plan.algorithm for plan in comparison.plans} == {"best", "greedy", "exact"}
+    assert "best, greedy or exact" in comparison.skipped["popular"]
+    with pytest.raises(ParameterError):
+        compare(problem, ["popular"])
 
 
 def test_unknown_algorithms_are_refused_before_any_work(monkeypatch):

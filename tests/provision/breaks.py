@@ -122,6 +122,29 @@ def shrink_the_machines(plan):
     return set_column("vms", "capacity_bytes", np.full(len(used), capacity))(plan)
 
 
+def reserve_too_much(plan):
+    """Ask for more headroom than the fullest machine has."""
+    used = column(plan, "vms", "in_bytes") + column(plan, "vms", "out_bytes")
+    fill = float((used / column(plan, "vms", "capacity_bytes")).max())
+    return set_parameter(reserve=1 - fill * (1 - 1e-8))(plan)
+
+
+def limit_below(name, held_by):
+    """Give the plan's type a limit just below what its fullest machine holds."""
+
+    def broken(plan):
+        held = np.bincount([vm for vm, _ in {(row[0], held_by(row)) for row in rows_of(plan)}])
+        vms = plan.tables["vms"]
+        entry = {
+            "usd_per_hour": vms.column("usd_per_hour")[0].as_py(),
+            "mbps": vms.column("mbps")[0].as_py(),
+            name: int(held.max()) - 1,
+        }
+        return set_parameter(catalog={plan.parameters["instance"]: entry})(plan)
+
+    return broken
+
+
 def say_infeasible(plan):
     return replace(plan, feasible=False, gap=None)
 
@@ -170,6 +193,39 @@ CAUGHT_BY = {
     "a pair nobody asked for": (invent_a_pair, "interests"),
     "a pair twice on a machine": (repeat_a_pair, "pairs"),
     "over the capacity": (shrink_the_machines, "capacity is kept"),
+    "a larger reserve": (reserve_too_much, "capacity is kept"),
+    "a reserve of everything": (set_parameter(reserve=1.0), "reserve"),
+    "no reserve named": (set_parameter(reserve=None), "reserve"),
+    "more topics than a machine takes": (
+        limit_below("max_topics", lambda row: row[1]),
+        "capacity is kept",
+    ),
+    "more connections than a machine takes": (
+        limit_below("max_connections", lambda row: row[1:]),
+        "capacity is kept",
+    ),
+    "a limit of no topics": (
+        set_parameter(catalog={"c3.large": {"usd_per_hour": 0.15, "mbps": 64.0, "max_topics": 0}}),
+        "catalog",
+    ),
+    "a limit of half a connection": (
+        set_parameter(
+            catalog={"c3.large": {"usd_per_hour": 0.15, "mbps": 64.0, "max_connections": 0.5}}
+        ),
+        "catalog",
+    ),
+    "money that is text": (set_parameter(max_cost="much"), "max_cost"),
+    "a question without an answer": (set_parameter(max_cost=1.0), "metrics.decision"),
+    "an answer without a question": (set_metric("decision", "yes"), "metrics.decision"),
+    "a wrong distance to the bound": (
+        set_metric("cost_above_bound", 99.0),
+        "metrics.cost_above_bound",
+    ),
+    "savings that do not add up": (
+        lambda plan: set_metric("savings", 1.0)(set_metric("cost_naive", plan.objective)(plan)),
+        "metrics.savings",
+    ),
+    "a naive plan that costs nothing known": (set_metric("cost_naive", None), "metrics.cost_naive"),
     "somebody gets nothing": (drop_a_subscriber, "everybody is satisfied"),
     "a pair on two machines counted twice": (
         satisfy_by_the_same_pair_twice,
@@ -211,6 +267,7 @@ CAUGHT_BY = {
             "cost_bandwidth": -1.0,
             "cost_incoming": -1.0,
             "cost_outgoing": -1.0,
+            "cost_splits": 7.0,
             "pairs": 0,
             "topics": 0,
             "split_topics": 99,

@@ -3,6 +3,7 @@ import math
 import os
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,13 @@ from tests.strategies import Instance, instances, odd_rates
 
 import fanwise as fw
 from fanwise.errors import InfeasibleError, ParameterError
+from fanwise.planning.families import PROVISION
 from fanwise.planning.verify import checks
-from fanwise.provision.bounds import paper_bound, round_up
+from fanwise.provision.bounds import paper_bound
 from fanwise.provision.catalogue import Instance as Machine
-from fanwise.provision.kernels import pack_first_fit
+from fanwise.provision.machine_kernels import Capacity
+from fanwise.provision.pack_kernels import pack_first_fit
+from fanwise.provision.packing import NO_LIMIT
 
 PERIOD = 8.0  # seconds: a machine of c / 1e6 mbps moves c bytes in a period
 
@@ -121,7 +125,7 @@ def test_many_machines_are_the_oracles():
     ]
     instance = Instance(rates, interests, tau=250.0)
     capacity = 900
-    plan = pose(instance, capacity).solve()
+    plan = pose(instance, capacity).solve("gsp+ffbp")
     plan.verify()
     chosen = oracle.choose_pairs(rates, rates, interests, 250.0, capacity)
     expected, loads = oracle.pack_first_fit(
@@ -154,13 +158,13 @@ def test_thousands_of_subscribers_of_one_topic():
 def test_the_smallest_topic_that_exceeds_what_is_missing_comes_last():
     # 12 + 5 fit 19, then 2 are missing: 3 (id 2) is the smallest that was passed over.
     instance = Instance([12.0, 9.0, 3.0, 5.0, 3.0], [[0, 1, 2, 3, 4]], tau=19.0)
-    plan = pose(instance, 1000).solve()
+    plan = pose(instance, 1000).solve("gsp+ffbp")
     assert [topic for _, topic, _ in placed(plan)] == [0, 2, 3]
 
 
 def test_topics_too_large_are_left_out_where_nobody_needs_them():
     instance = Instance([500.0, 30.0, 20.0], [[0, 1], [0, 1, 2]], tau=25.0)
-    plan = pose(instance, 100).solve()
+    plan = pose(instance, 100).solve("gsp+best")
     plan.verify()
     assert {topic for _, topic, _ in placed(plan)} == {1, 2}
     assert plan.bound <= plan.objective
@@ -270,8 +274,8 @@ def test_table_types():
     }
     types = {field.name: str(field.type) for field in plan.tables["allocation"].schema}
     assert types == {"vm": "int32", "topic": "int32", "subscriber": "int32"}
-    assert plan.algorithm == "gsp+ffbp"
-    assert set(plan.seconds) >= {"select", "pack", "bound", "total"}
+    assert plan.algorithm == "best+best"
+    assert set(plan.seconds) >= {"select", "pack", "allocate", "bound", "total"}
 
 
 SPREAD = Instance(
@@ -320,7 +324,8 @@ def test_row_order_does_not_matter():
     again = replace(plan, tables=shuffled)
     again.verify()
     measured = pose(SPREAD, 802).measure({**shuffled, "vms": plan.tables["vms"]})
-    assert measured.metrics == plan.metrics
+    assert measured.metrics.items() <= plan.metrics.items()
+    assert set(plan.metrics) - set(measured.metrics) == {"cost_above_bound"}
 
 
 @pytest.mark.parametrize(
@@ -353,13 +358,6 @@ def test_unknown_algorithms_are_refused():
             problem.solve(name)
 
 
-def test_rounding_errors_rent_no_machine():
-    assert round_up(3 * (1 + 1e-12)) == 3
-    assert round_up(3.001) == 4
-    assert round_up(0.0) == 0
-    assert round_up(1e-30) == 1
-
-
 @pytest.mark.data
 def test_vectors():
     shared = os.environ.get("FANWISE_DATA")
@@ -382,28 +380,37 @@ def test_vectors():
             price_gb_in=price,
             price_gb_out=price,
         )
-        plan = problem.solve("gsp+ffbp")
-        plan.verify()
-        assert plan.metrics["out_bytes"] == vector["gsp_outgoing"]
-        assert plan.metrics["pairs"] == vector["gsp_pairs"]
-        assert plan.metrics["paper_bound"] == pytest.approx(vector["paper_lower_bound"])
         optimum = vector["optimum_with_at_most_4_vms"]
         ours = oracle.optimum_of(problem, instance)
-        assert plan.bound <= ours * (1 + 1e-9)
-        assert ours <= plan.objective * (1 + 1e-9)
+        best = problem.solve("best+best")
+        for select, pack in product(*PROVISION.stages.values()):
+            plan = problem.solve(f"{select}+{pack}")
+            plan.verify()
+            if select == "gsp":
+                assert plan.metrics["out_bytes"] == vector["gsp_outgoing"]
+                assert plan.metrics["pairs"] == vector["gsp_pairs"]
+            assert plan.metrics["paper_bound"] == pytest.approx(vector["paper_lower_bound"])
+            assert plan.bound <= ours * (1 + 1e-9)
+            assert ours <= plan.objective * (1 + 1e-9)
+            if "exact" not in (select, pack):
+                assert best.objective <= plan.objective * (1 + 1e-12)
         if optimum is not None:
             assert ours == pytest.approx(optimum, rel=1e-9) or ours < optimum
             assert plan.bound <= optimum * (1 + 1e-9)
 
 
+def first_fit(topics, needs, limit):
+    parts, num_vms = pack_first_fit(
+        np.array(topics, dtype=np.int32), needs, Capacity(limit, NO_LIMIT, NO_LIMIT)
+    )
+    return list(zip(*(column.tolist() for column in parts), strict=True)), num_vms
+
+
 def test_first_fit_fills_machines_to_the_last_byte():
     # Without any allowance for rounding: equal is enough, for new topics and for old ones.
     needs = np.array([18.0, 9.0, 6.0])
-    topics = np.array([0, 1, 1, 1, 2, 2], dtype=np.int32)
-    vm_of_pair, num_vms = pack_first_fit(topics, needs, 72.0)
-    assert vm_of_pair.tolist() == [0, 0, 0, 0, 1, 1]
-    vm_of_pair, num_vms = pack_first_fit(np.array([0, 1, 1, 2, 1], dtype=np.int32), needs, 75.0)
-    assert vm_of_pair.tolist() == [0, 0, 0, 0, 1]
+    assert first_fit([0, 1, 1, 1, 2, 2], needs, 72.0) == ([(0, 0, 1), (0, 1, 3), (1, 2, 2)], 2)
+    parts, num_vms = first_fit([0, 1, 1, 2, 1], needs, 75.0)
+    assert parts == [(0, 0, 1), (0, 1, 2), (0, 2, 1), (1, 1, 1)]
     assert num_vms == 2
-    vm_of_pair, num_vms = pack_first_fit(np.array([0, 0, 1], dtype=np.int32), needs, 54.0)
-    assert (vm_of_pair.tolist(), num_vms) == ([0, 0, 1], 2)
+    assert first_fit([0, 0, 1], needs, 54.0) == ([(0, 0, 2), (1, 1, 1)], 2)

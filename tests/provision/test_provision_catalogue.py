@@ -32,6 +32,24 @@ def test_a_file_is_read(tmp_path):
     assert resolve_catalogue(str(tmp_path / "machines.csv")) == catalogue
 
 
+def test_limits_are_read_and_described(tmp_path):
+    text = (
+        "instance,usd_per_hour,mbps,max_connections,max_topics\n"
+        "a,1,2,,\nb,1,2,5000, 30\nc,1,2, ,7\n"
+    )
+    catalogue = read_catalogue(write(tmp_path, text))
+    assert catalogue == (
+        Instance("a", 1.0, 2.0),
+        Instance("b", 1.0, 2.0, max_topics=30, max_connections=5000),
+        Instance("c", 1.0, 2.0, max_topics=7),
+    )
+    assert describe_catalogue(catalogue) == {
+        "a": {"usd_per_hour": 1.0, "mbps": 2.0},
+        "b": {"usd_per_hour": 1.0, "mbps": 2.0, "max_topics": 30, "max_connections": 5000},
+        "c": {"usd_per_hour": 1.0, "mbps": 2.0, "max_topics": 7},
+    }
+
+
 def test_capacity_is_bandwidth_times_time():
     assert Instance("a", 1.0, 64.0).capacity_bytes(864000.0) == 6.912e12
 
@@ -49,6 +67,15 @@ def test_capacity_is_bandwidth_times_time():
         ("instance,usd_per_hour,mbps\na,1,0\n", "line 2: The 'mbps' parameter must be"),
         ("instance,usd_per_hour,mbps\na,1\n", "line 2: The 'mbps' parameter must be"),
         ("instance,usd_per_hour,mbps\n\n,1,2\n", "line 3: The 'instance' parameter must be"),
+        (
+            "instance,usd_per_hour,mbps,max_topics\na,1,2,0\n",
+            "line 2: The 'max_topics' parameter must be a whole number >= 1",
+        ),
+        (
+            "instance,usd_per_hour,mbps,max_connections\na,1,2,1.5\n",
+            "line 2: The 'max_connections' parameter must be a whole number >= 1",
+        ),
+        ("instance,usd_per_hour,mbps\nauto,1,2\n", "line 2: The 'instance' parameter must be"),
         (b"instance,usd_per_hour,mbps\n\xff\xfe,1,2\n", "is not a CSV file in UTF-8"),
     ],
 )
@@ -76,5 +103,5 @@ def test_bad_entries_are_refused(entries):
 
 
 def test_unknown_instances_are_refused_with_the_known_ones():
-    with pytest.raises(ParameterError, match=r"one of c3\.large, c3\.xlarge, got 'm5\.large'"):
+    with pytest.raises(ParameterError, match=r"c3\.large, c3\.xlarge, or auto, got 'm5\.large'"):
         find_instance(BUILT_IN, "m5.large")

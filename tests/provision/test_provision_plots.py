@@ -2,8 +2,9 @@ import pytest
 from tests.strategies import Instance
 
 import fanwise as fw
+from fanwise.planning.sweep import Point
 from fanwise.provision.catalogue import Instance as Machine
-from fanwise.provision.plots import MAX_BARS
+from fanwise.provision.plots import MAX_BARS, plot_cost_against_tau, plot_ladder
 from fanwise.workload.look import encode
 
 
@@ -38,3 +39,61 @@ def test_machines_are_drawn_to_scale(num_subscribers, num_vms):
 def test_an_empty_plan_says_so():
     for figure in solve(2, 3, tau=0.0).figures().values():
         assert len(figure.axes[0].texts) == 1
+
+
+def test_a_reserve_is_drawn():
+    instance = Instance([3.0], [[0]] * 12, tau=3.0)
+    workload = instance.workload(message_bytes=1.0, period_seconds=8.0)
+    plan = fw.Provisioning(
+        workload, tau=3, instance="m", catalogue=[Machine("m", 1.0, 20 / 1e6)], reserve="25%"
+    ).solve()
+    axes = plan.figures()["How full the machines are"].axes[0]
+    assert [
+        line.get_ydata()[0] for line in axes.lines if line.get_label() == "less the reserve"
+    ] == [pytest.approx(75.0)]
+
+
+def ladder():
+    instance = Instance([9.0, 6.0, 5.0], [[0], [1], [1, 2], [0, 1], [1, 2]], tau=8.0)
+    workload = instance.workload(message_bytes=1.0, period_seconds=8.0)
+    problem = fw.Provisioning(
+        workload, tau=8, instance="m", catalogue=[Machine("m", 1.0, 30 / 1e6)]
+    )
+    return [problem.solve(name) for name in ("rsp+ffbp", "gsp+ffbp", "gsp+cbp", "best+best")]
+
+
+def test_a_ladder_is_drawn_to_scale():
+    plans = ladder()
+    figure = plot_ladder(plans, plans[-1].bound)
+    axes = figure.axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        plan.algorithm for plan in plans
+    ]
+    for row, plan in enumerate(plans):
+        bars = [bar for bar in axes.patches if abs(bar.get_y() + bar.get_height() / 2 - row) < 0.1]
+        assert len(bars) == 3
+        assert sum(bar.get_width() for bar in bars) == pytest.approx(plan.objective)
+    assert encode(figure, "svg").startswith(b"<?xml")
+    assert len(plot_ladder([solve(2, 3, tau=0.0)]).axes[0].texts) == 1
+
+
+def test_cost_against_tau_is_drawn_with_the_highest_bound():
+    def point(tau, value, bound):
+        return Point({"tau": tau}, value, bound, value is not None, True, "x")
+
+    curves = {
+        "gsp+cbp": [point(100, 9.0, 5.0), point(1, 4.0, 3.0), point(1000, None, None)],
+        "best+best": [point(1, 3.5, 3.2), point(100, 8.0, None)],
+        "none": [point(1, None, None)],
+    }
+    figure = plot_cost_against_tau(curves)
+    axes = figure.axes[0]
+    lines = {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
+    assert lines == {
+        "gsp+cbp": [[1, 4], [100, 9]],
+        "best+best": [[1, 3.5], [100, 8]],
+        "bound": [[1, 3.2], [100, 5]],
+    }
+    assert axes.get_xscale() == "log"
+    assert encode(figure, "png")
+    assert len(plot_cost_against_tau({"none": curves["none"]}).axes[0].texts) == 1

@@ -97,7 +97,7 @@ def _show(comparison: Comparison) -> None:
     terminal = console.out()
     terminal.print(console.table(f"{comparison.problem}: best first", columns, rows))
     for name, reason in comparison.skipped.items():
-        terminal.print(f"{name}: {reason}; name it in --algorithms to run it", markup=False)
+        terminal.print(f"{name}: {reason}", markup=False)
 
 
 def _draw(comparison: Comparison, folder: Path, *, overwrite: bool) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,12 +20,18 @@ from fanwise.cli.solving import (
     solve_and_save,
 )
 from fanwise.planning.families import PROVISION
+from fanwise.progress import SILENT, Progress
 from fanwise.wording import money, size, span
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
     from fanwise.provision.problem import Provisioning
 
+DECISIONS = {
+    "yes": "yes: this one",
+    "no": "no: the bound is higher",
+    "unknown": "unknown: between the bound and this plan",
+}
 DEFAULT_SELECT, DEFAULT_PACK = PROVISION.default.split("+")
 
 
@@ -43,12 +51,15 @@ def provision(
             show_default=False,
         ),
     ] = None,
-    instance: Annotated[str, typer.Option(help="Type of machine to rent.")] = "c3.large",
+    instance: Annotated[
+        str,
+        typer.Option(help="Type of machine to rent, or 'auto' for the cheapest type or mix."),
+    ] = "c3.large",
     catalog: Annotated[
         Path | None,
         typer.Option(
-            help="CSV with instance,usd_per_hour,mbps. Default: c3.large 0.15/64 and "
-            "c3.xlarge 0.30/128.",
+            help="CSV with instance,usd_per_hour,mbps and maybe max_topics,max_connections. "
+            "Default: c3.large 0.15/64 and c3.xlarge 0.30/128.",
             show_default=False,
         ),
     ] = None,
@@ -82,6 +93,20 @@ def provision(
             show_default=False,
         ),
     ] = None,
+    reserve: Annotated[
+        str, typer.Option(help="Share of each machine's bandwidth to keep free: 20%.")
+    ] = "0",
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            help="Is there a plan for this much money? Exit status 1 unless the answer is yes.",
+            show_default=False,
+        ),
+    ] = None,
+    baseline: Annotated[
+        bool,
+        typer.Option("--baseline", help="Also say what is saved against the naive plan, RSP+FFBP."),
+    ] = False,
     seed: options.Seed = 0,
     time_limit: options.TimeLimit = None,
     gap: options.Gap = None,
@@ -106,11 +131,12 @@ def provision(
         check_algorithm("provision", pack, "pack"),
     )
     horizon_seconds = None if horizon is None else parse_duration(horizon, "horizon")
+    asked: list[_Asked] = []
 
-    def make_problem() -> Provisioning:
+    def make_problem() -> _Asked:
         machines = resolve_catalogue(catalog)
         loaded = load_workload(workload)
-        return Provisioning(
+        problem = Provisioning(
             loaded,
             tau=resolve_tau(tau, loaded),
             instance=instance,
@@ -119,7 +145,11 @@ def provision(
             price_gb_out=price_gb if price_gb_out is None else price_gb_out,
             message_bytes=message_bytes,
             horizon_seconds=horizon_seconds,
+            reserve=reserve,
+            max_cost=max_cost,
         )
+        asked.append(_Asked(problem, with_baseline=baseline))
+        return asked[0]
 
     solve_and_save(
         make_problem,
@@ -134,6 +164,39 @@ def provision(
         describe=describe,
         amount=money,
     )
+    if asked[0].decision not in (None, "yes"):
+        raise typer.Exit(1)
+
+
+class _Asked:
+    """A problem that remembers the answer to the decision question, and adds the baseline."""
+
+    def __init__(self, problem: Provisioning, *, with_baseline: bool) -> None:
+        self.problem = problem
+        self.with_baseline = with_baseline
+        self.decision: str | None = None
+
+    def solve(
+        self,
+        algorithm: str | None = None,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        gap: float | None = None,
+        progress: Progress = SILENT,
+        **settings: Any,
+    ) -> Plan:
+        """Make a plan."""
+        plan = self.problem.solve(
+            algorithm, seed=seed, time_limit=time_limit, gap=gap, progress=progress, **settings
+        )
+        self.decision = plan.metrics.get("decision")
+        if self.with_baseline:
+            with progress.step("the naive plan"):
+                naive = self.problem.naive_cost(seed)
+            saved = {"cost_naive": naive, "savings": naive - plan.objective}
+            plan = replace(plan, metrics={**plan.metrics, **saved})
+        return plan
 
 
 def describe(plan: Plan) -> Facts:
@@ -145,14 +208,36 @@ def describe(plan: Plan) -> Facts:
         return f"{money(metrics[name])} ({share}): {of_what}"
 
     split = f"{metrics['split_topics']:,} of {metrics['topics']:,} topics"
-    machines = f"{metrics['vms']:,} x {plan.parameters['instance']}"
-    return [
+    facts = [
         ("total cost", f"{money(total)} for {span(plan.parameters['horizon_seconds'])}"),
-        ("machines", cost("cost_machines", machines)),
+        ("machines", cost("cost_machines", _name_machines(plan))),
         ("incoming", cost("cost_incoming", f"{size(metrics['in_bytes'])} per period")),
         ("outgoing", cost("cost_outgoing", f"{size(metrics['out_bytes'])} per period")),
         ("utilisation", console.percent(metrics["utilisation"])),
         ("satisfied subscribers", f"{metrics['subscribers']:,} by {metrics['pairs']:,} pairs"),
-        ("on several machines", f"{split}, {size(metrics['split_bytes'])} more to take in"),
+        (
+            "on several machines",
+            f"{split}, {size(metrics['split_bytes'])} more to take in "
+            f"({money(metrics['cost_splits'])})",
+        ),
+    ]
+    if "savings" in metrics:
+        share = metrics["savings"] / metrics["cost_naive"] if metrics["cost_naive"] else 0.0
+        saved = f"{money(metrics['savings'])} ({console.percent(share)})"
+        facts.append(("saved", f"{saved} of the naive plan's {money(metrics['cost_naive'])}"))
+    if "decision" in metrics:
+        limit = money(plan.parameters["max_cost"])
+        facts.append((f"a plan for {limit}", DECISIONS[metrics["decision"]]))
+    return [
+        *facts,
+        ("above the bound", money(metrics["cost_above_bound"])),
         ("the paper's bound", money(metrics["paper_bound"])),
     ]
+
+
+def _name_machines(plan: Plan) -> str:
+    """Count the machines by type: ``2 x c3.xlarge + 1 x c3.large``."""
+    names = Counter(plan.tables["vms"].column("instance").to_pylist())
+    if not names:
+        return "none"
+    return " + ".join(f"{count:,} x {name}" for name, count in names.most_common())

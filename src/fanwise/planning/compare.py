@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_PAIRS: Mapping[str, int] = {"exact": 20_000, "greedy-naive": 200_000}
 """Above this many pairs an algorithm is left out unless it is asked for by name."""
+EXACT_SECONDS = 10.0
+"""What an exact algorithm gets where no time limit is given and it was not asked for by name."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +92,22 @@ def compare(
     algorithms
         Names from the family's table; None for all that the instance is not too large for.
     time_limit
-        Seconds for each algorithm that can stop early.
+        Seconds for each algorithm that can stop early. None leaves it to the algorithm; exact ones
+        get ten seconds unless they are asked for by name.
     keep_tables
         Whether plans keep what they decided; without, many plans of a large workload fit memory.
 
     Raises
     ------
     ParameterError
-        For an unknown algorithm, before any work, and for one that refuses this size.
+        For an unknown algorithm, before any work, and for one that was asked for by name and
+        refuses this problem; others that refuse it are listed as skipped.
     InfeasibleError
         When no plan at all exists.
     """
     family = find_family(problem.family)
-    skipped: Mapping[str, str] = {}
+    skipped: dict[str, str] = {}
+    is_asked_for = algorithms is not None
     if algorithms is None:
         names, skipped = default_algorithms(problem)
     else:
@@ -117,8 +122,17 @@ def compare(
     with progress.step("comparing", total=len(names)) as step:
         for name in names:
             step.note(name)
+            limit = time_limit
+            if limit is None and not is_asked_for and "exact" in name.split("+"):
+                limit = EXACT_SECONDS
             try:
-                plan = problem.solve(name, seed=seed, time_limit=time_limit, progress=progress)
+                plan = problem.solve(name, seed=seed, time_limit=limit, progress=progress)
+            except ParameterError as error:
+                if is_asked_for:
+                    raise
+                skipped[name] = str(error).rstrip(".")
+                step.advance()
+                continue
             except KeyboardInterrupt:
                 if not plans:
                     raise
@@ -151,7 +165,10 @@ def default_algorithms(problem: Problem) -> tuple[list[str], dict[str, str]]:
         if num_pairs <= limit:
             names.append(name)
         else:
-            skipped[name] = f"left out above {limit:,} pairs (here {num_pairs:,})"
+            skipped[name] = (
+                f"left out above {limit:,} pairs (here {num_pairs:,}); name it in --algorithms to "
+                "run it"
+            )
     return names, skipped
 
 

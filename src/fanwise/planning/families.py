@@ -151,19 +151,55 @@ PROVISION = Family(
     plots="fanwise.provision.plots:figures",
     stages={
         "select": {
+            "best": Algorithm(
+                "fanwise.provision.best_pairs:choose_pairs",
+                "exact covers that know which topics are carried already",
+            ),
             "gsp": Algorithm(
                 "fanwise.provision.greedy_pairs:choose_pairs",
                 "greedy pair selection, per subscriber (the paper's Alg. 2)",
             ),
+            "rsp": Algorithm(
+                "fanwise.provision.random_pairs:choose_pairs",
+                "random pair selection, per subscriber (the paper's Alg. 6)",
+                is_seeded=True,
+            ),
+            "exact": Algorithm(
+                "fanwise.provision.exact_pairs:choose_pairs",
+                "mixed-integer programming by HiGHS; small instances",
+            ),
         },
         "pack": {
+            "best": Algorithm(
+                "fanwise.provision.best_packing:pack",
+                "whole topics on the smallest fleets, splitting where it pays; all rungs tried",
+            ),
+            "exact": Algorithm(
+                "fanwise.provision.exact_packing:pack",
+                "the cheapest packing of the chosen pairs, by HiGHS; tens of topics",
+            ),
             "ffbp": Algorithm(
                 "fanwise.provision.first_fit:pack",
                 "first-fit bin packing, pair by pair (the paper's Alg. 3)",
             ),
+            "group": Algorithm(
+                "fanwise.provision.group:pack", "the pairs of a topic together (the paper's (b))"
+            ),
+            "expensive-first": Algorithm(
+                "fanwise.provision.group:pack_expensive_first",
+                "the same, topics with most traffic first (the paper's (c))",
+            ),
+            "most-free": Algorithm(
+                "fanwise.provision.group:pack_most_free",
+                "the same, on machines with most room first (the paper's (d))",
+            ),
+            "cbp": Algorithm(
+                "fanwise.provision.group:pack_by_cost",
+                "the same, on new machines where that is cheaper (the paper's Alg. 4 and 7)",
+            ),
         },
     },
-    default="gsp+ffbp",
+    default="best+best",
     keys={"vms": ("vm",), "allocation": ("vm", "topic", "subscriber")},
 )
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
-from fanwise.provision.kernels import count_forced_pairs, cover_subscribers, largest_excess
-from fanwise.provision.problem import Provisioning, rank_topics
+from fanwise.provision.charges import charge, pairs_held, prices_with_rent, whole_demand
+from fanwise.provision.core import find_core
+from fanwise.provision.core_kernels import count_forced_pairs
+from fanwise.provision.pair_kernels import count_fewest_pairs, cover_fractionally
+from fanwise.provision.problem import Provisioning
+from fanwise.provision.rent import Offer, least_rent, round_up
+from fanwise.provision.sharing import share
 from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+SUM_ROUNDING = 2.0**-52
+"""What a sum can lose by rounding, per number added up."""
 
 
 def paper_bound(problem: Provisioning) -> float:
-    """Return the bound of Setty et al. (Alg. 5, Theorem A.1).
+    """Return the bound of Setty et al. (Alg. 5, Theorem A.1), for one type of machine.
 
     Subscriber v must be sent max(tau_v, its smallest rate) events. The bytes of all subscribers are
     paid for as outgoing traffic and fill machines to the brim; incoming traffic is left out. Where
@@ -22,69 +27,86 @@ def paper_bound(problem: Provisioning) -> float:
     cover of tau_v, and at least those of its smallest topic: the same thing for equal sizes.
     Subscribers that need nothing are sent nothing.
     """
-    everything = np.ones(problem.workload.num_topics, dtype=bool)
-    out_bytes = float(least_outgoing(problem, everything).sum())
+    least: FloatArray = cover_fractionally(
+        *problem.workload.interests, problem.workload.rates, problem.sizes, problem.demand
+    )
+    out_bytes = float(least.sum())
     num_vms = round_up(out_bytes / problem.capacity_bytes)
     return problem.costs(num_vms * problem.machine.usd_per_hour, 0.0, out_bytes).total
 
 
 def proven_bound(problem: Provisioning) -> float:
-    """Return a bound at least as high as the paper's, by counting what must come in.
+    """Return what every plan costs at least, with the types of machine that may be rented.
 
-    - Outgoing: as in the paper, from topics that fit a machine.
-    - Incoming: a topic is forced if some subscriber cannot reach tau_v without it. A machine holds
-      at most floor(capacity / need) - 1 pairs of a topic, so its forced pairs need some number of
-      copies, at least one. And what one subscriber is sent beyond the forced topics among its
-      interests comes in as topics that are not forced.
-    - Machines: both together over the capacity, rounded up; at least as many as one topic has
-      copies; at least one if anybody needs anything.
+    Traffic: each subscriber is sent a cover of its threshold, and each topic that is carried comes
+    in at least once, and at least once per so many pairs as the largest machine holds; the least
+    price of both together is bounded by dual ascent (see :mod:`fanwise.provision.sharing`). Rent:
+    see :func:`rent_bound`.
 
-    Each of the three bounds its own share of the cost, so their sum bounds the total. O(pairs).
+    The total is at least the least price of traffic plus the least rent for the least bytes. And
+    every byte takes bandwidth, so it is at least the least price of traffic with a byte's cheapest
+    rent on top. Where a byte costs the same in and out, the first is never less; else the larger
+    one counts. The bound holds for every plan that keeps its limits within the tolerance of
+    verification.
     """
-    workload = problem.workload
-    needs, is_usable = problem.needs, problem.is_usable
-    least = least_outgoing(problem, is_usable)
-    num_forced = count_forced_pairs(
-        *workload.interests,
-        np.where(is_usable, workload.rates, 0.0),
-        problem.demand,
-        RELATIVE_TOLERANCE,
+    if not np.any(problem.demand > 0):
+        return 0.0
+    in_price, out_price = (
+        problem.costs(0.0, 1.0, 0.0).total,
+        problem.costs(0.0, 0.0, 1.0).total,
     )
-    copies = np.where(num_forced > 0, np.ceil(num_forced / _pairs_per_machine(problem)), 0.0)
-    needs_of_forced = np.where(num_forced > 0, needs, 0.0)
-    in_bytes = float(np.dot(copies, needs))
-    in_bytes += largest_excess(*workload.interests, needs_of_forced, least)
-    out_bytes = float(least.sum())
-    num_vms = max(
-        round_up((in_bytes + out_bytes) / problem.capacity_bytes),
-        int(copies.max(initial=0.0)),
-        int(np.any(problem.demand > 0)),
+    least_bytes = traffic_bound(problem, 1.0, 1.0)
+    rent = rent_bound(problem, least_bytes)
+    if in_price == out_price:
+        return rent + in_price * least_bytes
+    separate = rent + traffic_bound(problem, in_price, out_price)
+    together = traffic_bound(problem, *prices_with_rent(problem))
+    return max(separate, together * (1 - RELATIVE_TOLERANCE))
+
+
+def traffic_bound(problem: Provisioning, in_price: float, out_price: float) -> float:
+    """Return what any plan's traffic costs at least, at these prices per byte."""
+    charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE)
+    enough = whole_demand(problem, RELATIVE_TOLERANCE)
+    core = find_core(problem, charges, enough, _rates_that_fit(problem))
+    return share(core).bound * (1 - SUM_ROUNDING * problem.workload.num_pairs)
+
+
+def rent_bound(problem: Provisioning, least_bytes: float) -> float:
+    """Return the least rent of machines for that many bytes.
+
+    They also hold the pairs of any one topic that subscribers cannot do without, with an incoming
+    copy on each machine; where types have limits for that, they serve the fewest pairs that are
+    enough and take in the topics that somebody cannot do without; and they are at least one.
+    """
+    types = problem.types_allowed
+    rents = [problem.costs(entry.usd_per_hour, 0.0, 0.0).total for entry in types]
+    limits = [problem.usable_bytes(entry) * (1 + RELATIVE_TOLERANCE) for entry in types]
+    enough, rates = whole_demand(problem, RELATIVE_TOLERANCE), _rates_that_fit(problem)
+    num_forced = count_forced_pairs(*problem.workload.interests, rates, enough)
+    demands: list[tuple[float, list[float]]] = [(least_bytes, limits)]
+    if num_forced.any():
+        widest = int(np.argmax(num_forced / pairs_held(problem, RELATIVE_TOLERANCE)))
+        need = float(problem.needs[widest])
+        held = [
+            min(limit // need - 1 if need > 0 else np.inf, entry.max_connections or np.inf)
+            for limit, entry in zip(limits, types, strict=True)
+        ]
+        demands.append((float(num_forced[widest]), held))
+    if all(entry.max_connections for entry in types):
+        fewest = count_fewest_pairs(*problem.workload.interests, rates, enough)
+        demands.append((fewest, [float(entry.max_connections or 0) for entry in types]))
+    if all(entry.max_topics for entry in types):
+        num_topics = float(np.count_nonzero(num_forced))
+        demands.append((num_topics, [float(entry.max_topics or 0) for entry in types]))
+    return max(
+        min(rents),
+        *(least_rent([*map(Offer, rents, rooms)], amount) for amount, rooms in demands),
     )
-    return problem.costs(num_vms * problem.machine.usd_per_hour, in_bytes, out_bytes).total
 
 
-def least_outgoing(problem: Provisioning, is_allowed: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return the bytes that must go out to each subscriber at least, from the allowed topics."""
-    rank, order = rank_topics(problem.sizes, is_allowed)
-    least: FloatArray = cover_subscribers(
-        *problem.workload.interests,
-        rank,
-        np.ascontiguousarray(problem.workload.rates[order]),
-        np.ascontiguousarray(problem.sizes[order]),
-        problem.demand,
-    )
-    return least
-
-
-def round_up(count: float) -> int:
-    """Round up to a whole number, except where rounding errors alone lie above one."""
-    return math.ceil(count * (1 - RELATIVE_TOLERANCE))
-
-
-def _pairs_per_machine(problem: Provisioning) -> FloatArray:
-    """How many pairs of each topic one machine holds at most, beside the incoming copy."""
-    limit = problem.capacity_bytes * (1 + RELATIVE_TOLERANCE)
-    held = np.full(problem.workload.num_topics, np.inf)
-    np.divide(limit, problem.needs, out=held, where=problem.needs > 0)
-    at_most: FloatArray = np.maximum(np.floor(held) - 1, 1.0)
-    return at_most
+def _rates_that_fit(problem: Provisioning) -> FloatArray:
+    """Return the rates of topics that fit an allowed machine, 0 for others."""
+    limit = max(map(problem.usable_bytes, problem.types_allowed)) * (1 + RELATIVE_TOLERANCE)
+    rates: FloatArray = np.where(2 * problem.needs <= limit, problem.workload.rates, 0.0)
+    return rates

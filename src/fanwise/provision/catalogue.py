@@ -12,6 +12,9 @@ from typing import TextIO
 from fanwise.errors import InputError, ParameterError
 
 COLUMNS = ("instance", "usd_per_hour", "mbps")
+LIMITS = ("max_topics", "max_connections")
+AUTO = "auto"
+"""In place of a type's name: whichever types are cheapest together."""
 
 
 @dataclass(frozen=True)
@@ -26,19 +29,28 @@ class Instance:
         Rent.
     mbps
         Bandwidth in megabits (1e6) per second, incoming and outgoing together.
+    max_topics, max_connections
+        How many different topics it takes in and how many pairs it serves at most; None: as many
+        as its bandwidth allows.
     """
 
     instance: str
     usd_per_hour: float
     mbps: float
+    max_topics: int | None = None
+    max_connections: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.instance:
-            raise ParameterError("instance", "a name", self.instance)
+        if not self.instance or self.instance == AUTO:
+            raise ParameterError("instance", f"a name other than {AUTO!r}", self.instance)
         if not (math.isfinite(self.usd_per_hour) and self.usd_per_hour >= 0):
             raise ParameterError("usd_per_hour", "a finite number >= 0", self.usd_per_hour)
         if not (math.isfinite(self.mbps) and self.mbps > 0):
             raise ParameterError("mbps", "a finite number > 0", self.mbps)
+        for name in LIMITS:
+            limit = getattr(self, name)
+            if limit is not None and not (_is_whole(limit) and limit >= 1):
+                raise ParameterError(name, "a whole number >= 1, or none", limit)
 
     def capacity_bytes(self, period_seconds: float) -> float:
         """Bytes the machine moves in a period, incoming and outgoing together."""
@@ -65,7 +77,10 @@ def resolve_catalogue(catalogue: str | Path | Iterable[Instance] | None) -> Cata
 
 
 def read_catalogue(path: str | Path) -> Catalogue:
-    """Read a CSV with the columns ``instance,usd_per_hour,mbps``; further columns are ignored.
+    """Read a CSV with the columns ``instance,usd_per_hour,mbps``.
+
+    The columns ``max_topics`` and ``max_connections`` may be there, and may be blank; others are
+    ignored.
 
     Raises
     ------
@@ -85,11 +100,14 @@ def read_catalogue(path: str | Path) -> Catalogue:
 
 
 def describe_catalogue(catalogue: Catalogue) -> dict[str, dict[str, float]]:
-    """Return a catalogue as JSON values, by the instances' names."""
-    return {
-        entry.instance: {"usd_per_hour": entry.usd_per_hour, "mbps": entry.mbps}
-        for entry in catalogue
-    }
+    """Return a catalogue as JSON values, by the instances' names; limits only where there are."""
+    described = {}
+    for entry in catalogue:
+        values = {name: getattr(entry, name) for name in (*COLUMNS[1:], *LIMITS)}
+        described[entry.instance] = {
+            name: value for name, value in values.items() if value is not None
+        }
+    return described
 
 
 def find_instance(catalogue: Catalogue, name: str) -> Instance:
@@ -98,7 +116,7 @@ def find_instance(catalogue: Catalogue, name: str) -> Instance:
         if entry.instance == name:
             return entry
     known = ", ".join(entry.instance for entry in catalogue)
-    raise ParameterError("instance", f"one of {known}", name)
+    raise ParameterError("instance", f"one of {known}, or {AUTO}", name)
 
 
 def _read_entries(file: TextIO, path: str) -> Iterator[Instance]:
@@ -121,6 +139,7 @@ def _read_entries(file: TextIO, path: str) -> Iterator[Instance]:
                 name,
                 usd_per_hour=_number(row["usd_per_hour"], "usd_per_hour"),
                 mbps=_number(row["mbps"], "mbps"),
+                **{name: _limit(row.get(name), name) for name in LIMITS},
             )
         except ParameterError as error:
             raise InputError(f"{place}: {error}") from None
@@ -131,3 +150,16 @@ def _number(text: str | None, name: str) -> float:
         return float(text or "")
     except ValueError:
         raise ParameterError(name, "a number", text) from None
+
+
+def _limit(text: str | None, name: str) -> int | None:
+    if text is None or not text.strip():
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise ParameterError(name, "a whole number >= 1, or blank", text) from None
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

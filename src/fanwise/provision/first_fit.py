@@ -5,19 +5,26 @@ they were chosen. Each goes to the first machine with room, else to a new one. A
 algorithm puts a pair on every machine with room and forgets the incoming copy: here it stops at the
 first, and a pair needs twice its traffic on a machine that has not got its topic yet.
 
-The result depends on the order of the subscribers. O(pairs x log machines).
+This is rung (a) of the paper's ladder. The result depends on the order of the subscribers.
+O(pairs x log machines).
 """
 
 from __future__ import annotations
 
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
-from fanwise.provision.kernels import pack_first_fit
-from fanwise.provision.problem import Packing, Provisioning
+from fanwise.provision.pack_kernels import pack_first_fit
+from fanwise.provision.packing import Bin, Filling, Groups, Packing, pack_on_types
+from fanwise.provision.problem import Provisioning
 
 
 def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
-    """Put chosen pairs on machines of the problem's instance."""
+    """Put chosen pairs on machines."""
     with run.progress.step("packing pairs"):
-        vm_of_pair, num_vms = pack_first_fit(pairs.indices, problem.needs, problem.packing_limit)
-    return Packing(vm_of_pair, (problem.machine,) * num_vms)
+        return pack_on_types(problem, pairs, fill)
+
+
+def fill(problem: Provisioning, groups: Groups, kind: Bin) -> Filling:
+    """Put pairs on machines of one type."""
+    parts, num_vms = pack_first_fit(groups.pairs, problem.needs, kind.capacity)
+    return Filling(*parts, num_vms)

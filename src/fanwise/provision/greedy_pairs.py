@@ -4,7 +4,7 @@ The paper's benefit per cost prefers every topic that does not exceed what a sub
 (they all tie) over those that exceed it, and of these the smallest. The ties are broken by falling
 rate, then id: take each topic that fits; if something is missing at the end, add the smallest of
 those passed over, the smaller id first. Small topics that the last one makes redundant stay, as in
-the paper.
+the paper: ``exact`` and ``best`` have none.
 
 Rates, thresholds and the order are in events. Where topics have messages of different sizes, the
 choice is still by events; sizes only decide whether a topic fits a machine at all, and those that
@@ -18,21 +18,14 @@ import numpy as np
 
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
-from fanwise.provision.kernels import choose_greedily
-from fanwise.provision.problem import HALF_TOLERANCE, Provisioning, rank_topics
+from fanwise.provision.pair_kernels import choose_greedily
+from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
 
 
 def choose_pairs(problem: Provisioning, run: Run) -> Csr:
     """Return the topics chosen for each subscriber, in the order they were chosen."""
     workload = problem.workload
+    rates = np.where(problem.is_usable, workload.rates, 0.0)
     with run.progress.step("choosing pairs"):
-        rank, order = rank_topics(-workload.rates, problem.is_usable)
-        indptr, topics = choose_greedily(
-            *workload.interests,
-            rank,
-            order,
-            np.ascontiguousarray(workload.rates[order]),
-            problem.demand,
-            HALF_TOLERANCE,
-        )
+        indptr, topics = choose_greedily(*workload.interests, rates, problem.demand, HALF_TOLERANCE)
     return Csr(indptr, topics)

@@ -1,7 +1,11 @@
-"""Pictures of a provisioning: how full the machines are, and what the money is spent on."""
+"""Pictures of a provisioning: what the money is spent on, how full the machines are.
+
+And of several: the paper's ladder from the naive plan to the bound, and cost against tau.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +16,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from fanwise.wording import money
 from fanwise.workload.look import (
     BLUE,
+    COLOURS,
     GRID,
     INK,
+    LINES,
     MUTED,
     ORANGE,
     SMALL,
@@ -24,12 +30,14 @@ from fanwise.workload.look import (
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
+    from fanwise.planning.sweep import Point
     from fanwise.workload.topic import TopicWorkload
 
 MAX_BARS = 60
 """More machines than this are drawn as one silhouette instead of bars."""
 
 MACHINES, INCOMING, OUTGOING = MUTED, ORANGE, BLUE
+PARTS = {"machines": MACHINES, "incoming": INCOMING, "outgoing": OUTGOING}
 
 
 def figures(workload: TopicWorkload, plan: Plan) -> dict[str, Figure]:
@@ -45,11 +53,7 @@ def plot_costs(plan: Plan) -> Figure:
     """Draw the cost of machines, incoming and outgoing traffic, next to the bounds."""
     metrics = plan.metrics
     figure, axes = new_axes(height=2.4)
-    parts = (
-        ("machines", metrics["cost_machines"], MACHINES),
-        ("incoming", metrics["cost_incoming"], INCOMING),
-        ("outgoing", metrics["cost_outgoing"], OUTGOING),
-    )
+    parts = [(name, metrics[f"cost_{name}"], colour) for name, colour in PARTS.items()]
     if not plan.objective:
         say_empty(axes, "nothing to pay for")
         return figure
@@ -105,6 +109,9 @@ def plot_machines(plan: Plan) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     mean = 100 * float(plan.metrics["utilisation"])
     axes.axhline(mean, color=INK, linewidth=1, linestyle="--", label=f"mean {mean:.3g}%")
+    reserve = plan.parameters.get("reserve", 0.0)
+    if reserve and used.max() > 25:
+        axes.axhline(100 * (1 - reserve), color=MUTED, linewidth=1, label="less the reserve")
     # Machines that idle would be a line at the bottom of a whole scale.
     axes.set_ylim(0, 102 if used.max() > 25 else 1.25 * used.max() or 1.0)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}%"))
@@ -112,6 +119,79 @@ def plot_machines(plan: Plan) -> Figure:
     axes.set_ylabel("share of its bandwidth")
     axes.grid(False, axis="x")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handlelength=1.4)
+    return figure
+
+
+@styled
+def plot_ladder(plans: Sequence[Plan], bound: float | None = None) -> Figure:
+    """Draw what plans for one problem cost, each as a bar, in the order given, against a bound.
+
+    The paper's ladder is RSP+FFBP, then GSP with rungs (a) to (e), then ours.
+    """
+    figure, axes = new_axes(height=1.4 + 0.32 * len(plans))
+    if not any(plan.objective for plan in plans):
+        say_empty(axes, "nothing to pay for")
+        return figure
+    left = np.zeros(len(plans))
+    for name, colour in PARTS.items():
+        costs = np.array([plan.metrics[f"cost_{name}"] for plan in plans])
+        axes.barh(range(len(plans)), costs, left=left, height=0.7, color=colour, label=name)
+        left += costs
+    for row, plan in enumerate(plans):
+        change = plan.objective / plans[0].objective - 1 if plans[0].objective else 0.0
+        text = f" {money(plan.objective)}" + (f" ({100 * change:+.1f}%)" if row else "")
+        axes.text(plan.objective, row, text, va="center", fontsize=SMALL, color=INK)
+    if bound is not None:
+        axes.axvline(bound, color=INK, linewidth=1, linestyle="--", label="proven bound")
+    axes.set_yticks(range(len(plans)), [plan.algorithm for plan in plans])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.4 * max(float(left.max()), bound or 0.0))
+    axes.set_xlabel("dollars over the horizon")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    figure.legend(
+        *axes.get_legend_handles_labels(), loc="outside upper center", ncols=4, handlelength=1.0
+    )
+    return figure
+
+
+@styled
+def plot_cost_against_tau(curves: Mapping[str, Sequence[Point]]) -> Figure:
+    """Draw what satisfying everybody costs against tau, one curve a name, and the highest bound.
+
+    Points without a plan are left out.
+    """
+    figure, axes = new_axes()
+    drawn = {
+        name: sorted(
+            (point for point in points if point.value is not None),
+            key=lambda point: float(point.parameters["tau"]),
+        )
+        for name, points in curves.items()
+    }
+    drawn = {name: points for name, points in drawn.items() if points}
+    if not drawn:
+        say_empty(axes, "no point has a plan")
+        return figure
+    bounds: dict[float, float] = {}
+    for index, (name, points) in enumerate(drawn.items()):
+        taus = [float(point.parameters["tau"]) for point in points]
+        values = [float(point.value or 0.0) for point in points]
+        colour, line = COLOURS[index % len(COLOURS)], LINES[index % len(LINES)]
+        axes.plot(taus, values, color=colour, linestyle=line, marker="o", label=name)
+        for tau, point in zip(taus, points, strict=True):
+            if point.bound is not None:
+                bounds[tau] = max(bounds.get(tau, 0.0), point.bound)
+    if bounds:
+        taus = sorted(bounds)
+        axes.plot(taus, [bounds[tau] for tau in taus], color=MUTED, linewidth=1, label="bound")
+    if min(taus) > 0 and max(taus) >= 20 * min(taus):
+        axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("tau (events per period)")
+    axes.set_ylabel("dollars over the horizon")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return figure
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fanwise.arrays.csr import Csr, FloatArray, IntArray
-from fanwise.errors import InfeasibleError, ParameterError
+from fanwise.arrays.csr import FloatArray
+from fanwise.errors import ParameterError
 from fanwise.planning.families import PROVISION
-from fanwise.planning.identity import sort_rows
 from fanwise.planning.problem import Measurement, Outcome, Problem, Run
+from fanwise.progress import SILENT, Progress
 from fanwise.provision.catalogue import (
+    AUTO,
     BUILT_IN,
     Catalogue,
     Instance,
@@ -28,15 +29,15 @@ from fanwise.provision.catalogue import (
 )
 from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau, TopicWorkload
 
+if TYPE_CHECKING:
+    from fanwise.planning.plan import Plan
+    from fanwise.provision.packing import Bin
+
+NAIVE = "rsp+ffbp"
+"""The plan that savings are measured against: random pairs, first-fit packing."""
+
 HALF_TOLERANCE = RELATIVE_TOLERANCE / 2
 """What algorithms allow themselves for rounding, so that no check with the whole one fails."""
-
-
-class Packing(NamedTuple):
-    """What a packing algorithm returns: the machine of each pair, and what each machine is."""
-
-    vm_of_pair: IntArray
-    machines: Sequence[Instance]
 
 
 class Costs(NamedTuple):
@@ -55,39 +56,38 @@ class Costs(NamedTuple):
         return self.machines + self.bandwidth
 
 
-class Traffic(NamedTuple):
-    """Bytes per period of each machine, and on how many machines each topic is."""
-
-    in_bytes: FloatArray
-    out_bytes: FloatArray
-    copies: npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class Provisioning(Problem):
     """Rent machines and place (topic, subscriber) pairs on them so that everybody is satisfied.
 
     A subscriber is satisfied when its placed pairs carry tau_v events per period. A machine takes
     in each of its topics once and sends it out once per pair; both together stay within its
-    bandwidth. The objective, to be minimised, is the money for rent and traffic over the horizon
-    (MCSS).
+    bandwidth, less the reserve. The objective, to be minimised, is the money for rent and traffic
+    over the horizon (MCSS).
 
-    A first stage chooses pairs, a second packs them: ``solve("gsp+ffbp")``.
+    A first stage chooses pairs, a second packs them: ``solve("gsp+cbp")``.
 
     Attributes
     ----------
     tau
         Events per period a subscriber wants, or ``"column"``; never more than it could get.
     instance
-        The type of machine to rent, a name from the catalogue.
+        The type of machine to rent, a name from the catalogue, or ``"auto"`` for whichever type
+        or mix of types is cheapest.
     catalogue
-        A CSV file with ``instance,usd_per_hour,mbps``, entries, or None for the built-in one.
+        A CSV file with ``instance,usd_per_hour,mbps`` and maybe ``max_topics`` and
+        ``max_connections``, entries, or None for the built-in one.
+    reserve
+        The share of each machine's bandwidth that is to stay free: 0.2 or ``"20%"``.
     price_gb_in, price_gb_out
         Dollars per 1e9 bytes.
     message_bytes
         One message size for all topics; None for each topic's own.
     horizon_seconds
         How long the machines run; None for the workload's period.
+    max_cost
+        The decision question: is there a plan for this much money? The answer is the metric
+        ``decision``: yes (this plan), no (by the bound) or unknown.
 
     References
     ----------
@@ -103,13 +103,20 @@ class Provisioning(Problem):
     price_gb_out: float = 0.12
     message_bytes: float | None = None
     horizon_seconds: float | None = None
+    reserve: float | str = 0.0
+    max_cost: float | None = None
 
     family: ClassVar[str] = "provision"
 
     @classmethod
     def example(cls, workload: TopicWorkload) -> Provisioning:
-        """Return a typical problem on a workload, for warming kernels and trying things out."""
-        return cls(workload, tau=5)
+        """Return a typical problem on a workload, for warming kernels and trying things out.
+
+        Its machines hold hardly more than one topic, so that there are several.
+        """
+        largest = float((workload.rates * workload.message_bytes).max(initial=1.0))
+        mbps = 2.5 * largest * 8 / 1e6 / workload.period_seconds
+        return cls(workload, tau=5, instance="tiny", catalogue=[Instance("tiny", 0.15, mbps)])
 
     def __post_init__(self) -> None:
         if not isinstance(self.tau, str):
@@ -125,12 +132,50 @@ class Provisioning(Problem):
             horizon = self.workload.period_seconds
         horizon = _check_number("horizon_seconds", horizon, is_positive=True)
         object.__setattr__(self, "horizon_seconds", horizon)
+        object.__setattr__(self, "reserve", _parse_reserve(self.reserve))
+        if self.max_cost is not None:
+            object.__setattr__(self, "max_cost", _check_number("max_cost", self.max_cost))
         _ = self.machine, self.demand  # both raise what is wrong with them
 
     @cached_property
+    def types_allowed(self) -> Catalogue:
+        """The types of machine that may be rented: one, or with ``"auto"`` the whole catalogue."""
+        return self.types if self.instance == AUTO else (find_instance(self.types, self.instance),)
+
+    @cached_property
     def machine(self) -> Instance:
-        """The type of machine to rent."""
-        return find_instance(self.types, self.instance)
+        """The allowed type that carries most, of equals the cheapest: what topics must fit."""
+        return max(self.types_allowed, key=lambda entry: (entry.mbps, -entry.usd_per_hour))
+
+    @cached_property
+    def bases(self) -> tuple[Bin, ...]:
+        """The allowed types as packing sees them, in the catalogue's order."""
+        from fanwise.provision.packing import NO_LIMIT, Bin
+
+        return tuple(
+            Bin(
+                entry,
+                self.usable_bytes(entry) * (1 + HALF_TOLERANCE),
+                self.costs(entry.usd_per_hour, 0.0, 0.0).total,
+                entry.max_topics or NO_LIMIT,
+                entry.max_connections or NO_LIMIT,
+            )
+            for entry in self.types_allowed
+        )
+
+    @cached_property
+    def bins(self) -> tuple[Bin, ...]:
+        """The allowed types that no other beats, by rising rent."""
+        kept: list[Bin] = []
+        for kind in sorted(self.bases, key=lambda kind: (kind.rent, -kind.limit)):
+            if not any(other.holds(kind) for other in kept):
+                kept.append(kind)
+        return tuple(kept)
+
+    @cached_property
+    def largest(self) -> Bin:
+        """The allowed type that carries most, as packing sees it."""
+        return next(kind for kind in self.bases if kind.machine == self.machine)
 
     @property
     def types(self) -> Catalogue:
@@ -162,23 +207,28 @@ class Provisioning(Problem):
         return self.workload.rates * self.sizes
 
     @property
-    def capacity_bytes(self) -> float:
-        """Bytes per period that one machine moves."""
-        return self.machine.capacity_bytes(self.workload.period_seconds)
+    def reserve_share(self) -> float:
+        """The share of each machine's bandwidth that stays free."""
+        assert isinstance(self.reserve, float)
+        return self.reserve
+
+    def usable_bytes(self, machine: Instance) -> float:
+        """Bytes per period that one machine of a type may move: its capacity less the reserve."""
+        return machine.capacity_bytes(self.workload.period_seconds) * (1 - self.reserve_share)
 
     @property
-    def packing_limit(self) -> float:
-        """The capacity with some allowance for rounding: what algorithms may fill."""
-        return self.capacity_bytes * (1 + HALF_TOLERANCE)
+    def capacity_bytes(self) -> float:
+        """Bytes per period that one machine may move; of several types, the largest."""
+        return self.usable_bytes(self.machine)
 
     @cached_property
     def is_usable(self) -> npt.NDArray[np.bool_]:
-        """Whether each topic fits a machine, with one incoming copy and one outgoing."""
-        return self._fits(self.machine)
+        """Whether each topic fits an allowed machine, with one incoming copy and one outgoing."""
+        return self.fits(self.machine)
 
-    def _fits(self, machine: Instance) -> npt.NDArray[np.bool_]:
-        capacity = machine.capacity_bytes(self.workload.period_seconds)
-        return 2 * self.needs <= capacity * (1 + HALF_TOLERANCE)
+    def fits(self, machine: Instance) -> npt.NDArray[np.bool_]:
+        """Whether each topic fits a machine of a type."""
+        return 2 * self.needs <= self.usable_bytes(machine) * (1 + HALF_TOLERANCE)
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -189,6 +239,8 @@ class Provisioning(Problem):
             "price_gb_out": self.price_gb_out,
             "message_bytes": self.message_bytes,
             "horizon_seconds": self.horizon,
+            "reserve": self.reserve_share,
+            "max_cost": self.max_cost,
         }
 
     def costs(self, usd_per_hour: float, in_bytes: float, out_bytes: float) -> Costs:
@@ -203,161 +255,62 @@ class Provisioning(Problem):
             outgoing=out_bytes * gigabytes * self.price_gb_out,
         )
 
+    def solve(
+        self,
+        algorithm: str | None = None,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        gap: float | None = None,
+        progress: Progress = SILENT,
+        **settings: Any,
+    ) -> Plan:
+        """Make a plan, and say how far its cost is from the bound; see :meth:`Problem.solve`."""
+        plan = super().solve(
+            algorithm, seed=seed, time_limit=time_limit, gap=gap, progress=progress, **settings
+        )
+        return replace(plan, metrics={**plan.metrics, **self.judge(plan.objective, plan.bound)})
+
+    def judge(self, cost: float, bound: float | None) -> dict[str, Any]:
+        """Return the distance of a cost to the bound, and the answer to the decision question."""
+        above = None if bound is None else cost - bound
+        if above is not None and abs(above) <= RELATIVE_TOLERANCE * abs(cost):
+            above = 0.0
+        judged: dict[str, Any] = {"cost_above_bound": above}
+        if self.max_cost is not None:
+            enough = self.max_cost * (1 + RELATIVE_TOLERANCE)
+            is_out = bound is not None and bound > enough
+            judged["decision"] = "yes" if cost <= enough else "no" if is_out else "unknown"
+        return judged
+
+    def naive_cost(self, seed: int = 0) -> float:
+        """Return what the naive plan costs that others are compared with: RSP and FFBP."""
+        from fanwise.provision.stages import run_stages
+
+        algorithms = tuple(entry.load() for entry in PROVISION.algorithms(NAIVE))
+        return run_stages(self, algorithms, Run(seed=seed)).cost
+
     def run(self, algorithms: tuple[Callable[..., Any], ...], run: Run) -> Outcome:
         """Choose pairs, then pack them."""
-        choose_pairs, pack = algorithms
-        self.refuse_impossible()
-        with run.timed("select"):
-            pairs: Csr = choose_pairs(self, run)
-        with run.timed("pack"):
-            packing: Packing = pack(self, pairs, run)
-        return Outcome(self.tables(pairs, packing))
+        from fanwise.provision.allocation import make_tables
+        from fanwise.provision.stages import run_stages
 
-    def refuse_impossible(self) -> None:
-        """Raise if somebody cannot be satisfied because a topic it needs fits no machine."""
-        if self.is_usable.all():
-            return
-        is_short = self._misses_out(self.machine)
-        if not is_short.any():
-            return
-        indptr, topics = self.workload.interests
-        is_needed = np.zeros(self.workload.num_topics, dtype=bool)
-        is_needed[topics[np.repeat(is_short, np.diff(indptr))]] = True
-        too_large = np.flatnonzero(is_needed & ~self.is_usable)
-        names = [repr(self.workload.topic_names[topic].as_py()) for topic in too_large[:3].tolist()]
-        named = ", ".join(names) + (", …" if len(too_large) > len(names) else "")
-        count = int(np.count_nonzero(is_short))
-        raise InfeasibleError(
-            f"{_plural(len(too_large), 'topic')} ({named}) too large for one {self.instance}, and "
-            f"{_plural(count, 'subscriber')} cannot reach the threshold without; "
-            f"{self._way_out(too_large)}."
-        )
-
-    def _misses_out(self, machine: Instance) -> npt.NDArray[np.bool_]:
-        """Whether each subscriber gets too little even from all topics that fit such a machine."""
-        from fanwise.arrays.csr import sum_rows
-
-        rates = np.where(self._fits(machine), self.workload.rates, 0.0)
-        reachable: FloatArray = sum_rows(*self.workload.interests, rates)
-        return reachable < self.demand * (1 - HALF_TOLERANCE)
-
-    def _way_out(self, too_large: npt.NDArray[np.intp]) -> str:
-        for machine in sorted(self.types, key=lambda entry: entry.mbps):
-            if machine.mbps > self.machine.mbps and not self._misses_out(machine).any():
-                return f"the smallest instance that works is {machine.instance}"
-        mbps = 2 * float(self.needs[too_large].max()) * 8 / 1e6 / self.workload.period_seconds
-        return (
-            "no instance of the catalogue works; one of "
-            f"{math.ceil(mbps * 100) / 100:,} mbps would, or a smaller tau"
-        )
-
-    def traffic(self, allocation: pa.Table, num_vms: int) -> Traffic:
-        """Add up what the pairs of an allocation make machines take in and send out."""
-        rows = sort_rows(allocation, PROVISION.keys["allocation"])
-        vm, topic = (rows.column(name).to_numpy() for name in ("vm", "topic"))
-        is_new = np.ones(len(vm), dtype=bool)
-        is_new[1:] = (vm[1:] != vm[:-1]) | (topic[1:] != topic[:-1])
-        need = self.needs[topic]
-        return Traffic(
-            in_bytes=_add_up(vm[is_new], need[is_new], num_vms),
-            out_bytes=_add_up(vm, need, num_vms),
-            copies=np.bincount(topic[is_new], minlength=self.workload.num_topics),
-        )
+        staged = run_stages(self, algorithms, run)
+        with run.timed("allocate"):
+            tables = make_tables(self, staged.pairs, staged.packing)
+        is_optimal = staged.packing.is_optimal
+        metrics = {} if is_optimal is None else {"packing_is_optimal": is_optimal}
+        return Outcome(tables, metrics=metrics)
 
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
-        from fanwise.provision.bounds import paper_bound
-        from fanwise.provision.kernels import deliver_events
+        from fanwise.provision.measuring import measure
 
-        vms, allocation = tables["vms"], tables["allocation"]
-        traffic = self.traffic(allocation, vms.num_rows)
-        used = traffic.in_bytes + traffic.out_bytes
-        capacity = vms.column("capacity_bytes").to_numpy()
-        delivered = deliver_events(
-            *self.workload.interests,
-            self.workload.rates,
-            *(allocation.column(name).to_numpy() for name in ("subscriber", "topic")),
-        )
-        rent = float(vms.column("usd_per_hour").to_numpy().sum())
-        in_bytes, out_bytes = float(traffic.in_bytes.sum()), float(traffic.out_bytes.sum())
-        costs = self.costs(rent, in_bytes, out_bytes)
-        is_satisfied = delivered >= self.demand * (1 - RELATIVE_TOLERANCE)
-        fits = used <= capacity * (1 + RELATIVE_TOLERANCE)
-        return Measurement(
-            objective=costs.total,
-            is_feasible=bool(is_satisfied.all() and fits.all()),
-            metrics={
-                "vms": vms.num_rows,
-                "cost_machines": costs.machines,
-                "cost_bandwidth": costs.bandwidth,
-                "cost_incoming": costs.incoming,
-                "cost_outgoing": costs.outgoing,
-                "paper_bound": paper_bound(self),
-                "pairs": allocation.num_rows,
-                "topics": int(np.count_nonzero(traffic.copies)),
-                "split_topics": int(np.count_nonzero(traffic.copies > 1)),
-                "split_bytes": float(np.dot(np.maximum(traffic.copies - 1, 0), self.needs)),
-                "in_bytes": in_bytes,
-                "out_bytes": out_bytes,
-                "utilisation": float(used.sum() / capacity.sum()) if len(used) else None,
-                "subscribers": int(np.count_nonzero(self.demand > 0)),
-            },
-        )
+        return measure(self, tables)
 
     def bound(self) -> float:
         from fanwise.provision.bounds import proven_bound
 
         return proven_bound(self)
-
-    def tables(self, pairs: Csr, packing: Packing) -> dict[str, pa.Table]:
-        """Return the plan's tables for packed pairs, sorted by key."""
-        from fanwise.arrays.csr import count_offsets, scatter_rows
-
-        machines = packing.machines
-        topics, vms = pairs.indices, packing.vm_of_pair
-        subscribers = np.repeat(
-            np.arange(self.workload.num_subscribers, dtype=np.int32), np.diff(pairs.indptr)
-        )
-        # Two stable counting sorts: by topic, then by machine; subscribers ascend already.
-        offsets = count_offsets(topics, self.workload.num_topics)
-        subscribers = scatter_rows(topics, subscribers, offsets)
-        vms = scatter_rows(topics, vms, offsets)
-        topics = np.repeat(np.arange(self.workload.num_topics, dtype=np.int32), np.diff(offsets))
-        offsets = count_offsets(vms, len(machines))
-        allocation = pa.table(
-            {
-                "vm": np.repeat(np.arange(len(machines), dtype=np.int32), np.diff(offsets)),
-                "topic": scatter_rows(vms, topics, offsets),
-                "subscriber": scatter_rows(vms, subscribers, offsets),
-            }
-        )
-        traffic = self.traffic(allocation, len(machines))
-        period = self.workload.period_seconds
-        rows = {
-            "vm": pa.array(range(len(machines)), pa.int32()),
-            "instance": pa.array([machine.instance for machine in machines], pa.string()),
-            "usd_per_hour": pa.array([machine.usd_per_hour for machine in machines], pa.float64()),
-            "mbps": pa.array([machine.mbps for machine in machines], pa.float64()),
-            "capacity_bytes": pa.array(
-                [machine.capacity_bytes(period) for machine in machines], pa.float64()
-            ),
-            "in_bytes": traffic.in_bytes,
-            "out_bytes": traffic.out_bytes,
-        }
-        return {"vms": pa.table(rows), "allocation": allocation}
-
-
-def rank_topics(key: FloatArray, is_usable: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
-    """Sort usable topics by key, then id: the rank of each topic (-1 if not usable), the order."""
-    usable = np.flatnonzero(is_usable).astype(np.int32)
-    order = usable[np.argsort(key[usable], kind="stable")]
-    rank = np.full(len(key), -1, dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank, order
-
-
-def _add_up(groups: npt.NDArray[Any], values: FloatArray, num_groups: int) -> FloatArray:
-    # NumPy forgets the type of the weights where there are none.
-    return np.bincount(groups, weights=values, minlength=num_groups).astype(np.float64)
 
 
 def _check_number(name: str, value: Any, *, is_positive: bool = False) -> float:
@@ -370,5 +323,13 @@ def _check_number(name: str, value: Any, *, is_positive: bool = False) -> float:
     return number
 
 
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+def _parse_reserve(reserve: float | str) -> float:
+    constraint = "a share from 0 to below 1, or a percentage such as 20%"
+    try:
+        percent = isinstance(reserve, str) and reserve.strip().endswith("%")
+        share = float(reserve.strip()[:-1]) / 100 if percent else float(reserve)  # type: ignore[union-attr]
+    except (TypeError, ValueError):
+        raise ParameterError("reserve", constraint, reserve) from None
+    if isinstance(reserve, bool) or not 0 <= share < 1:
+        raise ParameterError("reserve", constraint, reserve)
+    return share

@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.planning.verify import Check, expect, expect_equal
+from fanwise.provision.verify_judgement import check_judgement
+from fanwise.provision.verify_parameters import BUILT_IN, check_parameters
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -19,11 +21,6 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20
 VM_COLUMNS = ("usd_per_hour", "mbps", "capacity_bytes", "in_bytes", "out_bytes")
-BUILT_IN = {
-    "c3.large": {"usd_per_hour": 0.15, "mbps": 64.0},
-    "c3.xlarge": {"usd_per_hour": 0.30, "mbps": 128.0},
-}
-"""The built-in catalogue, written down a second time."""
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 
@@ -33,13 +30,15 @@ class _Found(NamedTuple):
 
     in_bytes: Floats
     out_bytes: Floats
+    topics: Longs
+    pairs: Longs
     copies: Longs
     is_allocated: npt.NDArray[np.bool_]
 
 
 def checks(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     """Recompute machines, traffic, satisfaction and money from the workload."""
-    yield from _check_parameters(workload, plan.parameters)
+    yield from check_parameters(workload, plan.parameters)
     yield from _check_machines(workload, plan)
     yield from _check_ids(workload, plan)
     position = _positions(workload, plan.tables["allocation"])
@@ -48,44 +47,7 @@ def checks(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     yield from _check_traffic(plan, found)
     yield from _check_limits(workload, plan, found)
     yield from _check_money(workload, plan, found)
-
-
-def _check_parameters(workload: TopicWorkload, parameters: Any) -> Iterator[Check]:
-    for name in ("price_gb_in", "price_gb_out", "horizon_seconds", "message_bytes"):
-        value = parameters.get(name)
-        if name == "message_bytes" and value is None:
-            continue
-        is_right = _is_number(value) and value >= 0 and (name.startswith("price") or value > 0)
-        yield expect(name, is_right, f"parameters.{name} is {value!r}, not a number in its range")
-    tau = parameters.get("tau")
-    if tau == "column":
-        has_column = workload.tau is not None
-        yield expect("tau", has_column, "'column', but the workload has no column tau")
-    else:
-        is_right = _is_number(tau) and tau >= 0
-        yield expect("tau", is_right, f"parameters.tau is {tau!r}, not a number >= 0")
-    catalogue = parameters.get("catalog", ())
-    is_right = catalogue is None or (
-        isinstance(catalogue, dict) and all(map(_is_entry, catalogue.values()))
-    )
-    yield expect("catalog", is_right, "parameters.catalog must give usd_per_hour and mbps by name")
-    instance, known = parameters.get("instance"), BUILT_IN if catalogue is None else catalogue
-    is_known = isinstance(instance, str) and instance in known
-    yield expect("instance", is_known, f"{instance!r} is not in the catalogue")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_entry(entry: Any) -> bool:
-    return (
-        isinstance(entry, dict)
-        and _is_number(entry.get("usd_per_hour"))
-        and entry["usd_per_hour"] >= 0
-        and _is_number(entry.get("mbps"))
-        and entry["mbps"] > 0
-    )
+    yield from check_judgement(plan)
 
 
 def _check_machines(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
@@ -98,26 +60,29 @@ def _check_machines(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     each_once = np.array_equal(np.sort(_column(vms, "vm")), np.arange(vms.num_rows))
     last = vms.num_rows - 1
     yield expect("vms", each_once, f"vms.parquet must list the machines 0 to {last}, each once")
-    instance = plan.parameters["instance"]
-    others = sorted({str(name) for name in vms.column("instance").to_pylist()} - {instance})
-    yield expect("instances", not others, f"a machine is {others[:1]}, not {instance!r}")
-    entry = _entry(plan)
+    allowed = _allowed(plan)
+    names = [str(name) for name in vms.column("instance").to_pylist()]
+    others = sorted(set(names) - set(allowed))
+    one_of = ", ".join(map(repr, allowed))
+    yield expect("instances", not others, f"a machine is {others[:1]}, not {one_of}")
+    if others:
+        return
+    entries = [allowed[name] for name in names]
+    mbps = np.array([entry["mbps"] for entry in entries], dtype=np.float64)
     facts = {
-        "usd_per_hour": entry["usd_per_hour"],
-        "mbps": entry["mbps"],
-        "capacity_bytes": entry["mbps"] * 1_000_000 * workload.period_seconds / 8,
+        "usd_per_hour": np.array([entry["usd_per_hour"] for entry in entries], dtype=np.float64),
+        "mbps": mbps,
+        "capacity_bytes": mbps * 1_000_000 * workload.period_seconds / 8,
     }
     for name, fact in facts.items():
-        stated = _column(vms, name)
-        yield _all_close(name, stated, np.full(len(stated), fact), _column(vms, "vm"))
+        yield _all_close(name, _column(vms, name), fact, _column(vms, "vm"))
 
 
-def _entry(plan: Plan) -> Mapping[str, float]:
-    """The catalogue's entry for the plan's machines."""
-    catalogue = plan.parameters["catalog"]
-    entry: Mapping[str, float]
-    entry = (BUILT_IN if catalogue is None else catalogue)[plan.parameters["instance"]]
-    return entry
+def _allowed(plan: Plan) -> Mapping[str, Mapping[str, float]]:
+    """The catalogue's entries that the plan's machines may be of, by name."""
+    catalogue, instance = plan.parameters["catalog"], plan.parameters["instance"]
+    known: Mapping[str, Mapping[str, float]] = BUILT_IN if catalogue is None else catalogue
+    return known if instance == "auto" else {instance: known[instance]}
 
 
 def _check_ids(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
@@ -197,6 +162,8 @@ def _find_traffic(workload: TopicWorkload, plan: Plan, position: Longs) -> _Foun
     return _Found(
         in_bytes=_add_up(copy_vm, need[copy_topic], num_vms),
         out_bytes=out_bytes,
+        topics=np.bincount(copy_vm, minlength=num_vms),
+        pairs=np.bincount(vm, minlength=num_vms),
         copies=np.bincount(copy_topic, minlength=workload.num_topics),
         is_allocated=is_allocated,
     )
@@ -210,22 +177,14 @@ def _check_traffic(plan: Plan, found: _Found) -> Iterator[Check]:
 
 
 def _check_limits(workload: TopicWorkload, plan: Plan, found: _Found) -> Iterator[Check]:
-    vms = plan.tables["vms"]
-    capacity = np.empty(vms.num_rows)
-    capacity[_column(vms, "vm")] = _column(vms, "capacity_bytes")
-    used = found.in_bytes + found.out_bytes
-    is_over = used > capacity * (1 + RELATIVE_TOLERANCE)
+    over = list(_overloaded(plan, found))
     lacks = list(_unsatisfied(workload, plan, found))
-    broken = []
-    if is_over.any():
-        worst = int(np.argmax(is_over))
-        broken.append(f"machine {worst} moves {used[worst]} bytes, its capacity is "
-                      f"{capacity[worst]}")  # fmt: skip
+    broken = list(over)
     if lacks:
         name = workload.subscriber_names[lacks[0][0]].as_py()
         broken.append(f"subscriber {name!r} gets {lacks[0][1]} events and needs {lacks[0][2]}")
     names = ("capacity is kept", "everybody is satisfied")
-    holds = (not is_over.any(), not lacks)
+    holds = (not over, not lacks)
     if plan.feasible:
         for name, is_kept in zip(names, holds, strict=True):
             yield expect(name, is_kept, broken[0] if broken else "")
@@ -233,6 +192,25 @@ def _check_limits(workload: TopicWorkload, plan: Plan, found: _Found) -> Iterato
         is_right = bool(broken)
         yield expect("feasible", is_right, "the plan says infeasible, but it breaks no limit")
         yield expect("limits", False, "infeasible: " + "; ".join(broken))
+
+
+def _overloaded(plan: Plan, found: _Found) -> Iterator[str]:
+    """Say of the first machine over each limit what is wrong with it."""
+    vms, allowed = plan.tables["vms"], _allowed(plan)
+    vm = _column(vms, "vm")
+    entries = [allowed[name] for name in vms.column("instance").to_pylist()]
+    usable = _column(vms, "capacity_bytes") * (1 - plan.parameters["reserve"])
+    for held, limits, what in (
+        (found.in_bytes + found.out_bytes, usable, "moves {} bytes, it may move {}"),
+        (found.topics, [entry.get("max_topics") for entry in entries], "has {} topics of {}"),
+        (found.pairs, [entry.get("max_connections") for entry in entries],
+         "has {} connections of {}"),
+    ):  # fmt: skip
+        limit = np.array([math.inf if most is None else most for most in limits])
+        is_over = held[vm] > limit * (1 + RELATIVE_TOLERANCE)
+        if is_over.any():
+            row = int(np.argmax(is_over))
+            yield f"machine {vm[row]} " + what.format(held[vm[row]], limit[row])
 
 
 def _unsatisfied(
@@ -265,6 +243,7 @@ def _check_money(workload: TopicWorkload, plan: Plan, found: _Found) -> Iterator
 
     need = workload.rates * _sizes(workload, plan)
     is_split = found.copies > 1
+    split_bytes = float(np.sum((found.copies[is_split] - 1) * need[is_split]))
     capacity = float(np.sum(_column(vms, "capacity_bytes")))
     num_in_need, least = 0, 0.0
     for demand, sent in _least_sent(workload, plan):
@@ -276,10 +255,11 @@ def _check_money(workload: TopicWorkload, plan: Plan, found: _Found) -> Iterator
         "cost_bandwidth": incoming + outgoing,
         "cost_incoming": incoming,
         "cost_outgoing": outgoing,
+        "cost_splits": split_bytes / 1e9 * parameters["price_gb_in"] * periods,
         "pairs": plan.tables["allocation"].num_rows,
         "topics": int(np.count_nonzero(found.copies)),
         "split_topics": int(np.count_nonzero(is_split)),
-        "split_bytes": float(np.sum((found.copies[is_split] - 1) * need[is_split])),
+        "split_bytes": split_bytes,
         "in_bytes": in_bytes,
         "out_bytes": out_bytes,
         "utilisation": (in_bytes + out_bytes) / capacity if capacity else None,
@@ -290,12 +270,14 @@ def _check_money(workload: TopicWorkload, plan: Plan, found: _Found) -> Iterator
         yield expect_equal(f"metrics.{name}", plan.metrics.get(name), value)
 
 
-def _paper_bound(workload: TopicWorkload, plan: Plan, least: float) -> float:
+def _paper_bound(workload: TopicWorkload, plan: Plan, least: float) -> float | None:
     """What a plan costs at least that sends out this many bytes (the paper's Alg. 5)."""
-    parameters = plan.parameters
+    parameters, allowed = plan.parameters, _allowed(plan)
+    if len(allowed) > 1:
+        return None
+    (entry,) = allowed.values()
     horizon = parameters["horizon_seconds"]
-    entry = _entry(plan)
-    capacity = entry["mbps"] * 125_000 * workload.period_seconds
+    capacity = entry["mbps"] * 125_000 * workload.period_seconds * (1 - parameters["reserve"])
     num_vms = math.ceil(least / capacity * (1 - RELATIVE_TOLERANCE))
     rent = num_vms * entry["usd_per_hour"] * (horizon / 3600)
     traffic = least / 1e9 * parameters["price_gb_out"] * (horizon / workload.period_seconds)

@@ -15,10 +15,10 @@ from fanwise.errors import InputError, PlanError
 from fanwise.planning.explanation import Passage
 from fanwise.planning.plan import Plan
 from fanwise.select.cases import PlanCase, Purchase, TopicCase
-from fanwise.select.explain_wording import plan_passages, topic_passages
+from fanwise.select.explain_wording import plan_passages
 from fanwise.select.greedy import complete
 from fanwise.select.problem import Selection, served_topics
-from fanwise.select.shortages import bin_edges, bin_label, list_shortages
+from fanwise.select.shortages import list_shortages
 from fanwise.select.standings import (
     Served,
     best_offloaded,
@@ -30,17 +30,6 @@ from fanwise.select.standings import (
     weigh,
 )
 from fanwise.workload.topic import RELATIVE_TOLERANCE, TopicWorkload
-
-__all__ = [
-    "bin_edges",
-    "bin_label",
-    "explain_plan",
-    "explain_topic",
-    "find_topic",
-    "passages",
-    "problem_of",
-    "topic_passages",
-]
 
 STEP = 0.01
 """The share of capacity whose worth is asked for."""

@@ -1,0 +1,243 @@
+"""Our packing: bin packing with setups, where splitting a topic costs one more incoming copy.
+
+Only topics that no machine holds are cut beforehand, into as few parts as possible. Fleets of
+machines are then tried from the smallest that has room for everything: items by falling size (or
+falling traffic of one copy), each to the first or the tightest machine that holds it whole; what
+fits nowhere whole is split over the machines with most room. Larger fleets split less, the largest
+nothing. Where several types are allowed, each in turn makes up the fleet, and so do mixes in which
+the cheapest combination covers what is left of the volume. Small instances are improved by emptying
+machines and merging split topics.
+
+The paper's rungs are candidates as well, so the result is never dearer than any of them, and with
+several types never dearer than with any one. O(topics x log topics) per fleet tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fanwise.arrays.csr import Csr, FloatArray, LongArray
+from fanwise.planning.problem import Run
+from fanwise.provision import first_fit, group
+from fanwise.provision.fleet_kernels import count_machines, fill_fleet, make_fleet
+from fanwise.provision.fleets import mixed_fleets
+from fanwise.provision.improve_packing import improve
+from fanwise.provision.machine_kernels import ROUNDING, order_falling
+from fanwise.provision.packing import (
+    EMPTY,
+    Bin,
+    Groups,
+    Packing,
+    downsize,
+    fewest_copies,
+    fill_base,
+    group_pairs,
+    least_price,
+    merge_parts,
+    pairs_per_machine,
+    price_of,
+    room_left,
+)
+from fanwise.provision.problem import Provisioning
+
+RUNGS = (
+    first_fit.fill,
+    group.fill,
+    group.fill_expensive_first,
+    group.fill_most_free,
+    group.fill_by_cost,
+)
+MAX_FLEETS = 6
+"""Fleets of one type that are tried from the smallest on, beside the one that splits nothing."""
+MAX_SCANS = 30_000_000
+"""Items times machines up to which the tightest machine is looked for."""
+
+
+class Items(NamedTuple):
+    """Groups, or parts of those too large for a machine, in the order in which they are packed."""
+
+    group: LongArray
+    num_pairs: LongArray
+    need: FloatArray
+
+    @property
+    def size(self) -> FloatArray:
+        return (self.num_pairs + 1) * self.need
+
+    def take(self, order: LongArray) -> Items:
+        """Return the items in another order."""
+        return Items(self.group[order], self.num_pairs[order], self.need[order])
+
+
+def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
+    """Put chosen pairs on machines, as cheaply as we can.
+
+    Ends early at a packing that is proven to be the cheapest, and after the time limit.
+    """
+    groups = group_pairs(problem, pairs)
+    if not len(groups.topics):
+        return EMPTY
+    with run.progress.step("packing groups"):
+        search = _Search(problem, groups)
+        for attempt in search.attempts():
+            search.look_at(attempt)
+            if search.is_over or run.is_over():
+                break
+    return search.best
+
+
+class _Search:
+    """The cheapest packing so far, and what is left to try."""
+
+    def __init__(self, problem: Provisioning, groups: Groups) -> None:
+        self.problem, self.groups = problem, groups
+        self.best, self.price = EMPTY, math.inf
+        self.least = least_price(problem, groups)
+        in_bytes = float(np.dot(fewest_copies(problem, groups), groups.needs))
+        self.incoming = problem.costs(0.0, in_bytes, 0.0).total
+
+    @property
+    def is_over(self) -> bool:
+        return self.price <= self.least * (1 + ROUNDING)
+
+    def look_at(self, packing: Packing) -> None:
+        """Improve a packing as it is, then again on the cheapest types that hold it."""
+        problem, groups = self.problem, self.groups
+        packing = improve(problem, groups, packing)
+        if len(problem.bins) > 1:
+            packing = downsize(problem, improve(problem, groups, downsize(problem, packing)))
+        price = price_of(problem, packing)
+        if price < self.price:
+            self.best, self.price = packing, price
+
+    def is_hopeless(self, fleet: Sequence[Bin]) -> bool:
+        """Whether nothing on such a fleet can be cheaper than the best so far."""
+        return sum(kind.rent for kind in fleet) + self.incoming >= self.price
+
+    def attempts(self) -> Iterator[Packing]:
+        """Yield packings of all kinds, the most promising first."""
+        for base in self.problem.bases:
+            yield from self.fill_one_type(base)
+        if len(self.problem.bins) > 1:
+            yield from self.fill_mixes()
+        for base in self.problem.bases:
+            for fill in RUNGS:
+                yield fill_base(self.problem, self.groups, base, fill)
+
+    def fill_one_type(self, base: Bin) -> Iterator[Packing]:
+        """Yield packings on fleets of one type, with the largest for topics that it cannot hold."""
+        fits = 2 * self.groups.needs <= base.limit
+        start = EMPTY
+        if not fits.all():
+            rest, largest = self.groups.some(~fits), self.problem.largest
+            start = fill_base(self.problem, rest, largest, group.fill_most_free)
+        groups = self.groups.some(fits)
+        if not len(groups.topics):
+            yield start
+            return
+        items = cut_groups(groups, base)
+        fewest = _fewest(self.problem, items, base, start)
+        for order in _orders(items, base):
+            ordered = items.take(order)
+            most = count_machines(ordered.num_pairs, ordered.need, base.capacity)
+            is_small = len(order) * most <= MAX_SCANS
+            for is_best_fit in (False, True) if is_small else (False,):
+                for num_vms in (*range(fewest, min(fewest + MAX_FLEETS, most)), most):
+                    fleet = (base,) * num_vms
+                    found = _fill(
+                        self.problem, groups, ordered, fleet, start, is_best_fit=is_best_fit
+                    )
+                    if found is None:
+                        continue
+                    yield found
+                    if len(found.vm) == len(order) + len(start.vm):
+                        break  # nothing was split: more machines only cost more
+
+    def fill_mixes(self) -> Iterator[Packing]:
+        """Yield packings on fleets of several types."""
+        largest = self.problem.largest
+        items = cut_groups(self.groups, largest)
+        volume = float(items.size.sum())
+        for order in _orders(items, largest):
+            ordered = items.take(order)
+            for fleet in mixed_fleets(self.problem.bins, volume, is_large=len(order) > 20_000):
+                if self.is_hopeless(fleet):
+                    continue
+                is_best_fit = len(order) * len(fleet) <= MAX_SCANS
+                found = _fill(
+                    self.problem, self.groups, ordered, fleet, EMPTY, is_best_fit=is_best_fit
+                )
+                if found is not None:
+                    yield found
+
+
+def cut_groups(groups: Groups, kind: Bin) -> Items:
+    """Cut the groups that no machine of a type holds into as few parts as possible."""
+    per_machine = pairs_per_machine(groups, kind)
+    num_full = np.ceil(groups.counts / per_machine).astype(np.int64) - 1
+    full = np.repeat(np.arange(len(groups.topics)), num_full)
+    rest = groups.counts - num_full * np.where(num_full > 0, per_machine, 0).astype(np.int64)
+    index = np.concatenate([np.arange(len(groups.topics)), full])
+    count = np.concatenate([rest, per_machine[full].astype(np.int64)])
+    return Items(index, count, groups.needs[index])
+
+
+def _orders(items: Items, kind: Bin) -> Iterator[LongArray]:
+    """Yield orders to pack items in: by size, by the scarcest of what they take, by need."""
+    sizes = items.size
+    yield order_falling(sizes)
+    if kind.max_pairs < items.num_pairs.sum():
+        share = np.maximum(sizes / kind.limit, items.num_pairs / kind.max_pairs)
+        yield order_falling(share)
+    yield order_falling(items.need)
+
+
+def _fewest(problem: Provisioning, items: Items, base: Bin, start: Packing) -> int:
+    """How many machines of a type it takes at least, beside those that are there."""
+    room, topics, pairs = room_left(problem, start)
+    least = max(
+        (float(items.size.sum()) - float(np.maximum(room, 0).sum())) / base.limit,
+        (len(items.group) - float(topics.sum())) / base.max_topics,
+        (float(items.num_pairs.sum()) - float(pairs.sum())) / base.max_pairs,
+    )
+    return max(math.ceil(least * (1 - 1e-12)), 0 if start.machines else 1)
+
+
+def _fill(
+    problem: Provisioning,
+    groups: Groups,
+    items: Items,
+    fleet: Sequence[Bin],
+    start: Packing,
+    *,
+    is_best_fit: bool,
+) -> Packing | None:
+    """Fill a fleet, and before it what is left of the machines at the start; None if it is full."""
+    room, topics, pairs = room_left(problem, start)
+    rooms = make_fleet(
+        np.concatenate([room, [kind.limit for kind in fleet]]),
+        np.concatenate([topics, np.array([kind.max_topics for kind in fleet], dtype=np.int64)]),
+        np.concatenate([pairs, np.array([kind.max_pairs for kind in fleet], dtype=np.int64)]),
+    )
+    parts = fill_fleet(items.num_pairs, items.need, rooms, is_best_fit=is_best_fit)
+    if parts is None:
+        return None
+    machines = (*start.machines, *(kind.machine for kind in fleet))
+    topic = groups.topics[items.group[parts.group]]
+    found = Packing(parts.vm, topic, parts.num_pairs, machines)
+    if start.machines:
+        found = Packing(
+            np.concatenate([start.vm, found.vm]),
+            np.concatenate([start.topic, found.topic]),
+            np.concatenate([start.num_pairs, found.num_pairs]),
+            machines,
+        )
+    elif (
+        len(parts.vm) == len(groups.topics) and np.bincount(parts.vm, minlength=len(machines)).all()
+    ):
+        return found  # whole groups, and no machine without any
+    return merge_parts(found, problem.workload.num_topics)

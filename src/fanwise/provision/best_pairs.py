@@ -1,0 +1,100 @@
+"""Pairs chosen together: a subscriber prefers topics that are carried for others anyway.
+
+What is paid for is incoming and outgoing traffic, each at its price and with the rent of the
+bandwidth it takes up. Most subscribers settle at once (see :mod:`fanwise.provision.core`). For the
+others, the price of each incoming copy is shared among those who want the topic, by dual ascent
+(see :mod:`fanwise.provision.sharing`). They take the cheapest covers at these prices; then each in
+turn chooses anew, given what all others chose, and topics are closed that those who take them can
+do without, until nothing changes. Every change lowers the total.
+
+Never more traffic, at these prices, than ``gsp``, ``rsp`` (for the same seed) or ``exact``: their
+choices are looked at as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import Csr, LongArray
+from fanwise.planning.problem import Run
+from fanwise.provision import greedy_pairs, random_pairs
+from fanwise.provision.charges import Charges, charge, prices_with_rent, whole_demand
+from fanwise.provision.core import Core, find_core
+from fanwise.provision.core_kernels import gather_chosen
+from fanwise.provision.exact_pairs import cheapest_covers
+from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
+from fanwise.provision.sharing import MAX_SWEEPS, Sharing
+from fanwise.provision.sharing_kernels import close_topics, reconsider_rows
+
+MAX_ROUNDS = 50
+
+
+def choose_pairs(problem: Provisioning, run: Run) -> Csr:
+    """Return the topics chosen for each subscriber, by id."""
+    charges = charge(problem, *prices_with_rent(problem), HALF_TOLERANCE)
+    with run.progress.step("choosing pairs"):
+        choices = [choose_together(problem, charges, run), *_others(problem, run)]
+    prices = [charges.price(_count(problem, pairs)) for pairs in choices]
+    return choices[int(np.argmin(prices))]
+
+
+def choose_together(problem: Provisioning, charges: Charges, run: Run) -> Csr:
+    """Return pairs chosen with an eye on each other."""
+    workload = problem.workload
+    rates = np.where(problem.is_usable, workload.rates, 0.0)
+    core = find_core(problem, charges, whole_demand(problem, HALF_TOLERANCE), rates)
+    sharing = Sharing(core)
+    is_taken = _settle_down(problem, charges, sharing, run)
+    for _ in range(MAX_SWEEPS):
+        if run.is_over() or not sharing.sweep():
+            break
+        again = _settle_down(problem, charges, sharing, run)
+        if _price(problem, charges, core, again) < _price(problem, charges, core, is_taken):
+            is_taken = again
+    is_chosen = core.is_chosen.copy()
+    is_chosen[core.rows.pair[is_taken]] = True
+    return Csr(*gather_chosen(*workload.interests, is_chosen))
+
+
+def _settle_down(
+    problem: Provisioning, charges: Charges, sharing: Sharing, run: Run
+) -> npt.NDArray[np.bool_]:
+    """Let everybody choose anew, and topics be closed, until nothing changes."""
+    rows = sharing.core.rows
+    is_taken = sharing.is_taken.copy()
+    num_pairs = _count_core(problem, sharing.core, is_taken)
+    arguments = (rows, charges, num_pairs, is_taken, sharing.small_room)
+    for _ in range(MAX_ROUNDS):
+        if run.is_over() or not (reconsider_rows(*arguments) or close_topics(*arguments)):
+            break
+    return is_taken
+
+
+def _others(problem: Provisioning, run: Run) -> Iterator[Csr]:
+    """Yield the choices of the algorithms that look at each subscriber alone."""
+    yield greedy_pairs.choose_pairs(problem, run)
+    yield random_pairs.choose_pairs(problem, run)
+    is_chosen, _ = cheapest_covers(problem)
+    yield Csr(*gather_chosen(*problem.workload.interests, is_chosen))
+
+
+def _count(problem: Provisioning, pairs: Csr) -> LongArray:
+    return np.bincount(pairs.indices, minlength=problem.workload.num_topics).astype(np.int64)
+
+
+def _count_core(problem: Provisioning, core: Core, is_taken: npt.NDArray[np.bool_]) -> LongArray:
+    num_topics = problem.workload.num_topics
+    settled = problem.workload.interests.indices[core.is_chosen]
+    num_pairs = np.bincount(settled, minlength=num_topics)
+    return (num_pairs + np.bincount(core.rows.topic[is_taken], minlength=num_topics)).astype(
+        np.int64
+    )
+
+
+def _price(
+    problem: Provisioning, charges: Charges, core: Core, is_taken: npt.NDArray[np.bool_]
+) -> float:
+    return charges.price(_count_core(problem, core, is_taken))

@@ -1,0 +1,77 @@
+"""What stage 1 pays for: traffic by topic, with the rent of the bandwidth it takes up."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fanwise.arrays.csr import FloatArray, LongArray
+from fanwise.provision.problem import Provisioning
+
+
+class Charges(NamedTuple):
+    """What traffic is charged, by topic.
+
+    Attributes
+    ----------
+    incoming, outgoing
+        Price of one incoming copy and of one pair.
+    held
+        How many pairs one machine holds at most, beside the incoming copy.
+    """
+
+    incoming: FloatArray
+    outgoing: FloatArray
+    held: FloatArray
+
+    def price(self, num_pairs: LongArray) -> float:
+        """Return the price of so many pairs of each topic, with the fewest copies they need."""
+        copies = np.ceil(num_pairs / self.held)
+        return float(np.dot(self.incoming, copies) + np.dot(self.outgoing, num_pairs))
+
+
+def charge(problem: Provisioning, in_price: float, out_price: float, tolerance: float) -> Charges:
+    """Return the charges for traffic at these prices per byte.
+
+    Machines are the largest that may be rented, with ``tolerance`` for rounding.
+    """
+    return Charges(
+        incoming=in_price * problem.needs,
+        outgoing=out_price * problem.needs,
+        held=pairs_held(problem, tolerance),
+    )
+
+
+def prices_with_rent(problem: Provisioning) -> tuple[float, float]:
+    """Return what a byte in and a byte out cost with the cheapest rent for their bandwidth.
+
+    Rent is paid by the machine, but at least in proportion to what the machines move.
+    """
+    rent = min(
+        problem.costs(entry.usd_per_hour, 0.0, 0.0).total / problem.usable_bytes(entry)
+        for entry in problem.types_allowed
+    )
+    in_price = problem.costs(0.0, 1.0, 0.0).total + rent
+    out_price = problem.costs(0.0, 0.0, 1.0).total + rent
+    return (in_price, out_price) if in_price + out_price > 0 else (1.0, 1.0)
+
+
+def pairs_held(problem: Provisioning, tolerance: float) -> FloatArray:
+    """Return how many pairs of each topic one machine holds at most; at least 1."""
+    most = np.ones(problem.workload.num_topics)
+    for entry in problem.types_allowed:
+        limit = problem.usable_bytes(entry) * (1 + tolerance)
+        held = np.full(len(most), np.inf)
+        np.divide(limit, problem.needs, out=held, where=problem.needs > 0)
+        np.maximum(most, np.minimum(np.floor(held) - 1, entry.max_connections or np.inf), out=most)
+    return most
+
+
+def whole_demand(problem: Provisioning, tolerance: float) -> FloatArray:
+    """Return what is enough for each subscriber; a whole number where all rates are whole."""
+    enough: FloatArray = problem.demand * (1 - tolerance)
+    rates = problem.workload.rates
+    if np.array_equal(rates, np.floor(rates)):
+        enough = np.ceil(enough)
+    return enough

@@ -1,0 +1,169 @@
+"""The core of stage 1: the few subscribers whose choice depends on what others choose.
+
+Choosing pairs well means paying as little as possible for
+
+    sum over topics of in_price x copies + out_price x pairs,
+
+where a topic with any pairs has at least one incoming copy, and at least ceil(pairs / held) if no
+machine holds more than ``held`` of its pairs. It is a facility location problem: topics are opened,
+subscribers are served by covers. Most of it settles itself. A topic that some subscriber cannot do
+without is open anyway; a subscriber whose cheapest cover, incoming copies not counted, has only
+open topics takes that. What is left, the core, is small: one in a hundred subscribers on traces
+where most follow one topic.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray, count_offsets, scatter_rows
+from fanwise.arrays.threads import cut_rows, in_threads
+from fanwise.provision.charges import Charges
+from fanwise.provision.core_kernels import count_forced_pairs, settle_subscribers
+from fanwise.provision.cover_kernels import make_room
+from fanwise.provision.pair_kernels import choose_greedily, longest_row
+from fanwise.provision.problem import Provisioning
+
+PIECES = 8
+STATES = 8000
+"""Partial covers kept for one subscriber; what is cut off there costs the bound next to nothing."""
+
+
+class Rows(NamedTuple):
+    """Subscribers with what they lack, and the pairs they choose from.
+
+    Attributes
+    ----------
+    subscriber, enough, indptr
+        By row: who, the events it lacks, where its items start.
+    pair, topic, rate, price, row
+        By item: its place among the interests, its topic, its events, its price with the incoming
+        copy paid for, its row.
+    contested, contest_indptr, contest_items
+        Topics whose incoming copy is not paid for yet, and the items of each.
+    fixed
+        By topic: the price of that copy, 0 where it is paid for.
+    held
+        By topic: how many pairs share one copy at most.
+    """
+
+    subscriber: IntArray
+    enough: FloatArray
+    indptr: LongArray
+    pair: IntArray
+    topic: IntArray
+    rate: FloatArray
+    price: FloatArray
+    row: IntArray
+    contested: IntArray
+    contest_indptr: LongArray
+    contest_items: IntArray
+    fixed: FloatArray
+    held: FloatArray
+
+
+class Core(NamedTuple):
+    """What is settled, and the rows that are not.
+
+    Attributes
+    ----------
+    settled
+        A lower bound on the price of everything outside the rows.
+    is_chosen
+        By pair of the workload's interests: whether it is settled that it is chosen.
+    """
+
+    settled: float
+    is_chosen: npt.NDArray[np.bool_]
+    rows: Rows
+
+
+def find_core(
+    problem: Provisioning, charges: Charges, enough: FloatArray, rates: FloatArray
+) -> Core:
+    """Settle what settles itself.
+
+    ``rates`` are 0 for topics that must not be used. O(pairs) but for subscribers with hundreds of
+    topics.
+    """
+    interests = problem.workload.interests
+    num_forced = count_forced_pairs(*interests, rates, enough)
+    num_likely = num_forced
+    if np.any(problem.workload.num_followers > charges.held):
+        _, likely = choose_greedily(*interests, rates, enough, 0.0)
+        num_likely = np.bincount(likely, minlength=problem.workload.num_topics)
+    pair, fixed, worst, paid = _split_charges(problem, charges, num_forced, num_likely)
+    is_chosen = np.zeros(problem.workload.num_pairs, dtype=np.bool_)
+    longest = longest_row(interests.indptr)
+
+    def settle(piece: tuple[int, int]) -> tuple[float, IntArray, FloatArray, LongArray, IntArray]:
+        room = make_room(longest, STATES)
+        found: tuple[float, IntArray, FloatArray, LongArray, IntArray] = settle_subscribers(
+            *piece, *interests, rates, enough, pair, fixed, worst, is_chosen, room
+        )
+        return found
+
+    parts = in_threads(settle, cut_rows(interests.indptr, PIECES))
+    lengths = [np.diff(part[3]) for part in parts]
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    items = np.concatenate([part[4] for part in parts])
+    topic = interests.indices[items]
+    contests = _contests(topic, fixed)
+    rows = Rows(
+        subscriber=np.concatenate([part[1] for part in parts]),
+        enough=np.concatenate([part[2] for part in parts]),
+        indptr=indptr,
+        pair=items,
+        topic=topic,
+        rate=rates[topic],
+        price=pair[topic],
+        row=np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr)),
+        contested=contests.contested,
+        contest_indptr=contests.contest_indptr,
+        contest_items=contests.contest_items,
+        fixed=fixed,
+        held=charges.held,
+    )
+    settled = paid + sum(part[0] for part in parts)
+    return Core(settled, is_chosen, rows)
+
+
+def _split_charges(
+    problem: Provisioning, charges: Charges, num_forced: LongArray, num_likely: LongArray
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Return the price of a pair, of opening a topic, of a pair at worst, and what is paid anyway.
+
+    The copies that the forced pairs of a topic need are paid anyway. Where there may be more pairs
+    than one machine holds, n of them need at least n / held copies, so each can be charged its
+    share instead. Either is valid; the guess which is more decides. Without forced pairs, a copy
+    is left for those to share who take the topic.
+    """
+    forced_copies = np.ceil(num_forced / charges.held)
+    is_split = problem.workload.num_followers > charges.held
+    is_shared = is_split & (num_forced > 0) & (num_likely / charges.held > forced_copies)
+    pair = charges.outgoing + np.where(is_shared, charges.incoming / charges.held, 0.0)
+    fixed = np.where(num_forced > 0, 0.0, charges.incoming)
+    worst = charges.outgoing + np.where(is_split | (fixed > 0), charges.incoming, 0.0)
+    paid = float(np.dot(np.where(is_shared, 0.0, forced_copies), charges.incoming))
+    return pair, fixed, worst, paid
+
+
+class _Contests(NamedTuple):
+    contested: IntArray
+    contest_indptr: LongArray
+    contest_items: IntArray
+
+
+def _contests(topic: IntArray, fixed: FloatArray) -> _Contests:
+    """Return the topics with a fixed price and the items of each."""
+    items = np.flatnonzero(fixed[topic] > 0).astype(np.int32)
+    offsets = count_offsets(topic[items], len(fixed))
+    contested = np.flatnonzero(np.diff(offsets)).astype(np.int32)
+    return _Contests(
+        contested,
+        np.append(offsets[contested], len(items)).astype(np.int64),
+        scatter_rows(topic[items], items, offsets),
+    )

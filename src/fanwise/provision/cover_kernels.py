@@ -1,0 +1,251 @@
+"""The cheapest topics that reach a threshold: a minimum knapsack, for one subscriber at a time.
+
+Topics have events (what counts towards the threshold) and prices (what they cost). Partial choices
+are kept as a front of (events, price), none both poorer and dearer than another, topic by topic in
+the order of price per event; a choice is dropped when even fractions of the topics to come could
+not make it cheaper than the best one known (Nemhauser and Ullmann 1969, with Dantzig's bound). With
+whole events the front never holds more choices than the threshold has events, so the time is
+O(topics x threshold) at worst; with others it can grow exponentially, and is cut off.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import FloatArray, IntArray
+from fanwise.arrays.jit import kernel
+
+ROUNDING = 1e-13
+"""Prices closer than this, relatively, count as equal."""
+
+SHORT = 24
+"""Up to this length insertion sort beats the general one."""
+
+
+class Room(NamedTuple):
+    """Working memory for covers of up to a number of topics.
+
+    Attributes
+    ----------
+    is_taken
+        The best cover found, by position in the arrays it was asked for.
+    order, ratio, events, cost
+        Topics by price per event; running sums of events and prices in that order.
+    state_events, state_cost, state_parent, state_place
+        Every partial choice kept so far, as a tree.
+    front, next_front
+        The choices not dominated, by falling events.
+    """
+
+    is_taken: npt.NDArray[np.bool_]
+    order: IntArray
+    ratio: FloatArray
+    events: FloatArray
+    cost: FloatArray
+    state_events: FloatArray
+    state_cost: FloatArray
+    state_parent: IntArray
+    state_place: IntArray
+    front: IntArray
+    next_front: IntArray
+
+
+def make_room(longest: int, num_states: int) -> Room:
+    """Return working memory for up to ``longest`` topics and ``num_states`` partial choices."""
+    return Room(
+        is_taken=np.zeros(longest, dtype=np.bool_),
+        order=np.empty(longest, dtype=np.int32),
+        ratio=np.empty(longest),
+        events=np.empty(longest + 1),
+        cost=np.empty(longest + 1),
+        state_events=np.empty(num_states),
+        state_cost=np.empty(num_states),
+        state_parent=np.empty(num_states, dtype=np.int32),
+        state_place=np.empty(num_states, dtype=np.int32),
+        front=np.empty(num_states, dtype=np.int32),
+        next_front=np.empty(num_states, dtype=np.int32),
+    )
+
+
+@kernel
+def order_by_ratio(rates: FloatArray, prices: FloatArray, enough: float, room: Room) -> None:
+    """Sort topics by price per useful event; add up useful events and prices in that order."""
+    count = len(rates)
+    ratio, order = room.ratio, room.order
+    if count > SHORT:
+        for i in range(count):
+            ratio[i] = prices[i] / min(rates[i], enough)
+        order[:count] = np.argsort(ratio[:count], kind="mergesort").astype(np.int32)
+    else:
+        for i in range(count):
+            value = prices[i] / min(rates[i], enough)
+            place = i
+            while place > 0 and ratio[place - 1] > value:
+                ratio[place] = ratio[place - 1]
+                order[place] = order[place - 1]
+                place -= 1
+            ratio[place] = value
+            order[place] = i
+    room.events[0] = 0.0
+    room.cost[0] = 0.0
+    for i in range(count):
+        room.events[i + 1] = room.events[i] + min(rates[order[i]], enough)
+        room.cost[i + 1] = room.cost[i] + prices[order[i]]
+
+
+@kernel
+def take_greedily(rates: FloatArray, prices: FloatArray, enough: float, room: Room) -> float:
+    """Take topics by ratio until there is enough, drop what is too much; or one alone if cheaper.
+
+    Returns the price; the topics are marked in ``is_taken``.
+    """
+    count = len(rates)
+    single = -1
+    price = 0.0
+    got = 0.0
+    last = 0
+    for i in range(count):
+        room.is_taken[i] = False
+        if rates[i] >= enough and (single < 0 or prices[i] < prices[single]):
+            single = i
+    while got < enough and last < count:
+        topic = room.order[last]
+        room.is_taken[topic] = True
+        price += prices[topic]
+        got += min(rates[topic], enough)
+        last += 1
+    for place in range(last - 1, -1, -1):
+        topic = room.order[place]
+        useful = min(rates[topic], enough)
+        if got - useful >= enough:
+            room.is_taken[topic] = False
+            price -= prices[topic]
+            got -= useful
+    if single >= 0 and prices[single] <= price:
+        room.is_taken[:count] = False
+        room.is_taken[single] = True
+        price = prices[single]
+    return price
+
+
+@kernel
+def fill_from(start: int, guess: int, missing: float, count: int, room: Room) -> int:
+    """The place, from ``guess`` on, at which the topics after ``start`` fill what is missing."""
+    place = max(guess, start + 1)
+    while place <= count and room.events[place] - room.events[start] < missing:
+        place += 1
+    return place
+
+
+@kernel
+def fractional_price(start: int, place: int, missing: float, room: Room) -> float:
+    """What it costs to fill what is missing with the topics from ``start`` up to ``place``."""
+    price: float = room.cost[place - 1] - room.cost[start]
+    missing -= room.events[place - 1] - room.events[start]
+    whole = room.events[place] - room.events[place - 1]
+    price += (room.cost[place] - room.cost[place - 1]) * (missing / whole)
+    return price
+
+
+@kernel
+def cheapest_cover(
+    rates: FloatArray, prices: FloatArray, enough: float, room: Room
+) -> tuple[float, float]:
+    """Return the price of the best cover found and a lower bound on all; they are equal as a rule.
+
+    The cover is marked in ``room.is_taken``. All topics together must be enough; rates are above 0,
+    prices at least 0. The two results differ only where the room is too small for the search.
+    """
+    count = len(rates)
+    if enough <= 0.0:
+        room.is_taken[:count] = False
+        return 0.0, 0.0
+    order_by_ratio(rates, prices, enough, room)
+    best = take_greedily(rates, prices, enough, room)
+    place = fill_from(0, 1, enough, count, room)
+    if place > count:
+        return best, best
+    relaxed = fractional_price(0, place, enough, room)
+    if relaxed >= best * (1.0 - ROUNDING):
+        return best, min(best, relaxed)
+    return search_covers(rates, prices, enough, best, relaxed, room)
+
+
+@kernel
+def search_covers(
+    rates: FloatArray,
+    prices: FloatArray,
+    enough: float,
+    best: float,
+    relaxed: float,
+    room: Room,
+) -> tuple[float, float]:
+    """Improve on a cover of price ``best`` by the fronts of partial choices."""
+    count = len(rates)
+    events, cost = room.state_events, room.state_cost
+    front, next_front = room.front, room.next_front
+    events[0] = 0.0
+    cost[0] = 0.0
+    num_states, num_front = 1, 1
+    front[0] = 0
+    last_state, last_place = -1, -1
+    is_cut_off = False
+    for place in range(count):
+        rate = rates[room.order[place]]
+        price = prices[room.order[place]]
+        old, added, num_next = 0, 0, 0
+        cheapest = np.inf
+        fill = place + 2
+        while old < num_front or added < num_front:
+            is_added = added < num_front and (
+                old >= num_front or events[front[added]] + rate >= events[front[old]]
+            )
+            if is_added:
+                state = front[added]
+                added += 1
+                has, paid = events[state] + rate, cost[state] + price
+            else:
+                state = front[old]
+                old += 1
+                has, paid = events[state], cost[state]
+            if paid >= cheapest or paid >= best * (1.0 - ROUNDING):
+                continue
+            if has >= enough:
+                best, cheapest = paid, paid
+                last_state, last_place = state, place
+                continue
+            missing = enough - has
+            fill = fill_from(place + 1, fill, missing, count, room)
+            if fill > count:
+                break
+            if paid + fractional_price(place + 1, fill, missing, room) >= best * (1.0 - ROUNDING):
+                continue
+            cheapest = paid
+            if is_added:
+                if num_states == len(events):
+                    is_cut_off = True
+                    break
+                events[num_states] = has
+                cost[num_states] = paid
+                room.state_parent[num_states] = state
+                room.state_place[num_states] = place
+                state = num_states
+                num_states += 1
+            next_front[num_next] = state
+            num_next += 1
+        if is_cut_off:
+            break
+        front, next_front = next_front, front
+        num_front = num_next
+        if num_front == 0:
+            break
+    if last_state >= 0:
+        room.is_taken[:count] = False
+        room.is_taken[room.order[last_place]] = True
+        while last_state > 0:
+            room.is_taken[room.order[room.state_place[last_state]]] = True
+            last_state = room.state_parent[last_state]
+    return best, (relaxed if is_cut_off else best * (1.0 - ROUNDING))

@@ -1,0 +1,231 @@
+"""The cheapest packing of chosen pairs, by mixed-integer programming with HiGHS; tens of topics.
+
+One whole number per topic and machine says how many of the topic's pairs are there, one binary
+whether any is, and one per type and machine whether that machine is rented. Pairs of a topic are
+alike, so none of them has a variable of its own. Machines are ordered by rent: that many copies of
+each solution less to look at. The best packing is the start, and the answer at once where its cost
+is that of the volume and the fewest copies.
+
+Optimal for the pairs that the first stage chose, not for the whole problem. Within a time limit (a
+minute if none is given) or gap the best packing so far is kept, and the metric
+``packing_is_optimal`` says whether it is proven.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import Csr, FloatArray, LongArray
+from fanwise.errors import ParameterError
+from fanwise.planning.problem import Run
+from fanwise.provision import best_packing
+from fanwise.provision.packing import (
+    Groups,
+    Packing,
+    downsize,
+    fewest_copies,
+    group_pairs,
+    least_price,
+    loads,
+    merge_parts,
+    pairs_per_machine,
+    price_of,
+)
+from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
+
+MAX_CELLS = 600
+"""Topics times machines: above this the solver is hopeless."""
+MAX_SECONDS = 60.0
+"""Where no time limit is given: proofs that take longer take for ever."""
+
+
+def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
+    """Pack to optimality, or to the time limit or gap."""
+    groups = group_pairs(problem, pairs)
+    start = best_packing.pack(problem, pairs, run)
+    copies = fewest_copies(problem, groups)
+    price = price_of(problem, start)
+    if price <= least_price(problem, groups) * (1 + HALF_TOLERANCE):
+        return start._replace(is_optimal=True)
+    num_vms = _most_machines(problem, groups, copies, price)
+    if len(groups.topics) * num_vms > MAX_CELLS:
+        raise ParameterError(
+            "pack",
+            f"'best' above {MAX_CELLS:,} topics times machines (here "
+            f"{len(groups.topics):,} x {num_vms:,})",
+            "exact",
+        )
+    with run.progress.step("packing with HiGHS"):
+        return _Model(problem, groups, copies, num_vms).solve(start, run)
+
+
+def _most_machines(problem: Provisioning, groups: Groups, copies: FloatArray, price: float) -> int:
+    """How many machines a packing can have that costs no more than one that is known.
+
+    On one type, more machines than the fewest copies together never help. Any machine costs rent
+    and holds a pair.
+    """
+    most = float(groups.counts.sum())
+    if len(problem.bins) == 1:
+        most = min(most, float(copies.sum()))
+    cheapest = min(kind.rent for kind in problem.bins)
+    if cheapest > 0:
+        incoming = problem.costs(0.0, float(np.dot(copies, groups.needs)), 0.0).total
+        most = min(most, math.floor((price - incoming) / cheapest * (1 + HALF_TOLERANCE)))
+    return max(int(most), 1)
+
+
+class _Model:
+    """The program: columns are counts, then copies, by topic and machine, then rented machines."""
+
+    def __init__(
+        self, problem: Provisioning, groups: Groups, copies: FloatArray, num_vms: int
+    ) -> None:
+        self.problem, self.groups, self.num_vms = problem, groups, num_vms
+        self.copies = copies
+        self.num_groups, self.num_kinds = len(groups.topics), len(problem.bins)
+        self.cells = self.num_groups * num_vms
+        self.rows: list[tuple[list[int], list[float], float, float]] = []
+
+    def count(self, group: int, vm: int) -> int:
+        return group * self.num_vms + vm
+
+    def copy(self, group: int, vm: int) -> int:
+        return self.cells + group * self.num_vms + vm
+
+    def rented(self, vm: int, kind: int) -> int:
+        return 2 * self.cells + vm * self.num_kinds + kind
+
+    def _add(
+        self, columns: list[int], values: list[float], low: float, high: float = math.inf
+    ) -> None:
+        self.rows.append((columns, values, low, high))
+
+    def _build(self) -> None:
+        counts = self.groups.counts
+        per_machine = pairs_per_machine(self.groups, self.problem.largest)
+        groups, vms = range(self.num_groups), range(self.num_vms)
+        for t in groups:
+            total = float(counts[t])
+            self._add([self.count(t, v) for v in vms], [1.0] * self.num_vms, total, total)
+            fewest = float(self.copies[t])
+            self._add([self.copy(t, v) for v in vms], [1.0] * self.num_vms, fewest)
+            most = float(min(counts[t], per_machine[t]))
+            for v in vms:
+                self._add([self.count(t, v), self.copy(t, v)], [-1.0, most], 0.0)
+        for v in vms:
+            self._add_machine(v)
+
+    def _add_machine(self, vm: int) -> None:
+        bins, groups = self.problem.bins, range(self.num_groups)
+        kinds = [self.rented(vm, k) for k in range(self.num_kinds)]
+        self._add(kinds, [-1.0] * self.num_kinds, -1.0)
+        if vm + 1 < self.num_vms:
+            rents = [kind.rent if kind.rent > 0 else 1e-6 for kind in bins]
+            scale = max(rents)
+            following = [self.rented(vm + 1, k) for k in range(self.num_kinds)]
+            values = [rent / scale for rent in rents]
+            self._add(kinds + following, values + [-value for value in values], 0.0)
+        unit = max(kind.limit for kind in bins)
+        counts = [self.count(t, vm) for t in groups]
+        copies = [self.copy(t, vm) for t in groups]
+        needs = (-self.groups.needs / unit).tolist()
+        self._add(counts + copies + kinds, needs + needs + [kind.limit / unit for kind in bins],
+                  0.0)  # fmt: skip
+        most = [float(min(kind.max_topics, self.num_groups)) for kind in bins]
+        self._add(copies + kinds, [-1.0] * self.num_groups + most, 0.0)
+        total = float(self.groups.counts.sum())
+        most = [min(kind.max_pairs, total) for kind in bins]
+        if min(most) < total:
+            self._add(counts + kinds, [-1.0] * self.num_groups + most, 0.0)
+
+    def _costs(self) -> FloatArray:
+        price = self.problem.costs(0.0, 1.0, 0.0).total
+        incoming = np.repeat(self.groups.needs * price, self.num_vms)
+        rents = np.tile([kind.rent for kind in self.problem.bins], self.num_vms)
+        return np.concatenate([np.zeros(self.cells), incoming, rents])
+
+    def solve(self, start: Packing, run: Run) -> Packing:
+        """Return the cheapest packing found; the one to start from if none is cheaper."""
+        import highspy
+
+        self._build()
+        costs = self._costs()
+        scale = price_of(self.problem, start)
+        num_columns = len(costs)
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = num_columns, len(self.rows)
+        model.col_cost_ = costs / scale
+        model.col_lower_ = np.zeros(num_columns)
+        counts = np.repeat(self.groups.counts, self.num_vms).astype(float)
+        model.col_upper_ = np.concatenate([counts, np.ones(num_columns - self.cells)])
+        model.row_lower_ = np.array([row[2] for row in self.rows])
+        model.row_upper_ = np.array([row[3] for row in self.rows])
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = np.cumsum([0, *(len(row[0]) for row in self.rows)]).astype(
+            np.int32
+        )
+        model.a_matrix_.index_ = np.concatenate([row[0] for row in self.rows]).astype(np.int32)
+        model.a_matrix_.value_ = np.concatenate([row[1] for row in self.rows])
+        model.integrality_ = [highspy.HighsVarType.kInteger] * num_columns
+
+        solver = highspy.Highs()
+        solver.silent()
+        solver.setOptionValue("threads", 1)  # the same plan on any machine
+        solver.setOptionValue("mip_rel_gap", run.gap or 0.0)
+        solver.setOptionValue("mip_abs_gap", 1e-9)
+        solver.setOptionValue("mip_feasibility_tolerance", 1e-9)
+        solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
+        left = MAX_SECONDS
+        if run.time_limit is not None:
+            left = max(run.time_limit - run.elapsed(), 0.0)
+        solver.setOptionValue("time_limit", left)
+        solver.passModel(model)
+        hint = highspy.HighsSolution()
+        hint.col_value = self._columns(start)
+        solver.setSolution(hint)
+        solver.run()
+        is_optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        found = self._packing(np.asarray(solver.getSolution().col_value))
+        if found is None or price_of(self.problem, found) > scale:
+            found = start
+        return found._replace(is_optimal=is_optimal)
+
+    def _columns(self, packing: Packing) -> npt.NDArray[np.float64]:
+        """The program's columns for a packing, machines by falling rent."""
+        columns = np.zeros(2 * self.cells + self.num_vms * self.num_kinds)
+        kind_of = {kind.machine.instance: k for k, kind in enumerate(self.problem.bins)}
+        kinds = [kind_of[machine.instance] for machine in packing.machines]
+        order = sorted(range(len(kinds)), key=lambda vm: -self.problem.bins[kinds[vm]].rent)
+        place = {vm: i for i, vm in enumerate(order)}
+        for vm, kind in enumerate(kinds):
+            columns[self.rented(place[vm], kind)] = 1.0
+        group = np.searchsorted(self.groups.topics, packing.topic)
+        for t, vm, count in zip(
+            group.tolist(), packing.vm.tolist(), packing.num_pairs.tolist(), strict=True
+        ):
+            columns[self.count(t, place[vm])] = count
+            columns[self.copy(t, place[vm])] = 1.0
+        return columns
+
+    def _packing(self, columns: npt.NDArray[np.float64]) -> Packing | None:
+        """The packing that columns stand for; None if they are no solution."""
+        if len(columns) != 2 * self.cells + self.num_vms * self.num_kinds:
+            return None
+        placed: LongArray = np.rint(columns[: self.cells]).astype(np.int64)
+        placed = placed.reshape(self.num_groups, self.num_vms)
+        if (placed < 0).any() or not np.array_equal(placed.sum(axis=1), self.groups.counts):
+            return None
+        group, vm = np.nonzero(placed)
+        topic = self.groups.topics[group]
+        machines = (self.problem.machine,) * self.num_vms
+        packing = Packing(vm.astype(np.int32), topic, placed[group, vm], machines)
+        packing = merge_parts(packing, self.problem.workload.num_topics)
+        used, topics, pairs = loads(self.problem, packing)
+        fits = np.zeros(len(used), dtype=bool)
+        for kind in self.problem.bins:
+            fits |= (used <= kind.limit) & (topics <= kind.max_topics) & (pairs <= kind.max_pairs)
+        return downsize(self.problem, packing) if fits.all() else None

@@ -1,0 +1,84 @@
+"""The cheapest cover of each subscriber: the fewest bytes sent out with enough events.
+
+Each subscriber for itself: a minimum knapsack with the threshold in events and the price in bytes.
+The outgoing traffic of the whole is then the least there is. Incoming copies are not looked at, so
+that subscribers may pick different topics where they could have shared one; ``best`` does that.
+With whole rates O(pairs x threshold) at worst, as a rule O(pairs x log followings).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
+from fanwise.arrays.threads import cut_rows, in_threads
+from fanwise.errors import ParameterError
+from fanwise.planning.problem import Run
+from fanwise.provision.charges import whole_demand
+from fanwise.provision.core_kernels import choose_covers, gather_chosen
+from fanwise.provision.cover_kernels import make_room
+from fanwise.provision.pair_kernels import longest_row
+from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
+
+PIECES = 8
+STATES = 20_000
+MOST_STATES = 4_000_000
+
+
+def choose_pairs(problem: Provisioning, run: Run) -> Csr:
+    """Return the cheapest topics of each subscriber, by id.
+
+    Raises
+    ------
+    ParameterError
+        If a subscriber has too many topics, with rates too odd, to prove that a cover is cheapest.
+    """
+    with run.progress.step("choosing pairs"):
+        is_chosen, hard = cheapest_covers(problem)
+        hard = solve_hard_ones(problem, is_chosen, hard)
+    if len(hard):
+        raise ParameterError(
+            "select", f"'best' for this workload: subscriber {hard[0]} has too many covers", "exact"
+        )
+    return Csr(*gather_chosen(*problem.workload.interests, is_chosen))
+
+
+def cheapest_covers(problem: Provisioning) -> tuple[npt.NDArray[np.bool_], IntArray]:
+    """Return which pairs are chosen, and the subscribers whose covers are not proven cheapest."""
+    interests = problem.workload.interests
+    is_chosen = np.zeros(problem.workload.num_pairs, dtype=np.bool_)
+    arguments = _arguments(problem)
+    longest = longest_row(interests.indptr)
+
+    def choose(piece: tuple[int, int]) -> IntArray:
+        hard: IntArray = choose_covers(
+            piece[0], piece[1], *arguments, is_chosen, make_room(longest, STATES)
+        )
+        return hard
+
+    parts = in_threads(choose, cut_rows(interests.indptr, PIECES))
+    return is_chosen, np.concatenate(parts)
+
+
+def solve_hard_ones(
+    problem: Provisioning, is_chosen: npt.NDArray[np.bool_], hard: IntArray
+) -> IntArray:
+    """Search again with far more memory; return the first that is still not proven, if any."""
+    if not len(hard):
+        return hard
+    arguments = _arguments(problem)
+    room = make_room(longest_row(problem.workload.interests.indptr), MOST_STATES)
+    for subscriber in hard.tolist():
+        left: IntArray = choose_covers(subscriber, subscriber + 1, *arguments, is_chosen, room)
+        if len(left):
+            return left
+    return hard[:0]
+
+
+def _arguments(
+    problem: Provisioning,
+) -> tuple[LongArray, IntArray, FloatArray, FloatArray, FloatArray]:
+    rates = np.where(problem.is_usable, problem.workload.rates, 0.0)
+    enough = whole_demand(problem, HALF_TOLERANCE)
+    return (*problem.workload.interests, rates, enough, problem.needs)

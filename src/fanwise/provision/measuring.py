@@ -1,0 +1,109 @@
+"""What a provisioning costs and whether it keeps every limit, from its tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fanwise.arrays.csr import FloatArray
+from fanwise.planning.families import PROVISION
+from fanwise.planning.identity import sort_rows
+from fanwise.planning.problem import Measurement
+from fanwise.provision.bounds import paper_bound
+from fanwise.provision.kernels import deliver_events
+from fanwise.provision.problem import Provisioning
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+
+class Traffic(NamedTuple):
+    """What each machine moves per period and holds, and on how many machines each topic is."""
+
+    in_bytes: FloatArray
+    out_bytes: FloatArray
+    topics: npt.NDArray[np.int64]
+    pairs: npt.NDArray[np.int64]
+    copies: npt.NDArray[np.int64]
+
+    @property
+    def used_bytes(self) -> FloatArray:
+        return self.in_bytes + self.out_bytes
+
+
+def measure(problem: Provisioning, tables: Mapping[str, pa.Table]) -> Measurement:
+    """Measure a plan's tables; see :meth:`Problem.measure`."""
+    vms, allocation = tables["vms"], tables["allocation"]
+    traffic = add_up_traffic(problem, allocation, vms.num_rows)
+    capacity = vms.column("capacity_bytes").to_numpy()
+    rent = float(vms.column("usd_per_hour").to_numpy().sum())
+    in_bytes, out_bytes = float(traffic.in_bytes.sum()), float(traffic.out_bytes.sum())
+    split_bytes = float(np.dot(np.maximum(traffic.copies - 1, 0), problem.needs))
+    costs = problem.costs(rent, in_bytes, out_bytes)
+    has_one_type = len(problem.types_allowed) == 1
+    return Measurement(
+        objective=costs.total,
+        is_feasible=_satisfies(problem, allocation) and _keeps_limits(problem, vms, traffic),
+        metrics={
+            "vms": vms.num_rows,
+            "cost_machines": costs.machines,
+            "cost_bandwidth": costs.bandwidth,
+            "cost_incoming": costs.incoming,
+            "cost_outgoing": costs.outgoing,
+            "cost_splits": problem.costs(0.0, split_bytes, 0.0).total,
+            "paper_bound": paper_bound(problem) if has_one_type else None,
+            "pairs": allocation.num_rows,
+            "topics": int(np.count_nonzero(traffic.copies)),
+            "split_topics": int(np.count_nonzero(traffic.copies > 1)),
+            "split_bytes": split_bytes,
+            "in_bytes": in_bytes,
+            "out_bytes": out_bytes,
+            "utilisation": (in_bytes + out_bytes) / float(capacity.sum()) if len(vms) else None,
+            "subscribers": int(np.count_nonzero(problem.demand > 0)),
+        },
+    )
+
+
+def add_up_traffic(problem: Provisioning, allocation: pa.Table, num_vms: int) -> Traffic:
+    """Add up what the pairs of an allocation make machines take in and send out."""
+    rows = sort_rows(allocation, PROVISION.keys["allocation"])
+    vm, topic = (rows.column(name).to_numpy() for name in ("vm", "topic"))
+    is_new = np.ones(len(vm), dtype=bool)
+    is_new[1:] = (vm[1:] != vm[:-1]) | (topic[1:] != topic[:-1])
+    need = problem.needs[topic]
+    return Traffic(
+        in_bytes=add_up(vm[is_new], need[is_new], num_vms),
+        out_bytes=add_up(vm, need, num_vms),
+        topics=np.bincount(vm[is_new], minlength=num_vms),
+        pairs=np.bincount(vm, minlength=num_vms),
+        copies=np.bincount(topic[is_new], minlength=problem.workload.num_topics),
+    )
+
+
+def add_up(groups: npt.NDArray[Any], values: FloatArray, num_groups: int) -> FloatArray:
+    """Sum values by group."""
+    # NumPy forgets the type of the weights where there are none.
+    return np.bincount(groups, weights=values, minlength=num_groups).astype(np.float64)
+
+
+def _satisfies(problem: Provisioning, allocation: pa.Table) -> bool:
+    delivered = deliver_events(
+        *problem.workload.interests,
+        problem.workload.rates,
+        *(allocation.column(name).to_numpy() for name in ("subscriber", "topic")),
+    )
+    return bool((delivered >= problem.demand * (1 - RELATIVE_TOLERANCE)).all())
+
+
+def _keeps_limits(problem: Provisioning, vms: pa.Table, traffic: Traffic) -> bool:
+    """Whether no machine moves or holds more than it may."""
+    known = {entry.instance: entry for entry in problem.types_allowed}
+    entries = [known[name] for name in vms.column("instance").to_pylist()]
+    usable = np.array([problem.usable_bytes(entry) for entry in entries])
+    max_topics = np.array([entry.max_topics or math.inf for entry in entries])
+    max_pairs = np.array([entry.max_connections or math.inf for entry in entries])
+    fits = traffic.used_bytes <= usable * (1 + RELATIVE_TOLERANCE)
+    return bool((fits & (traffic.topics <= max_topics) & (traffic.pairs <= max_pairs)).all())

@@ -1,0 +1,51 @@
+"""The least rent for machines with room for something: a covering knapsack over their types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fanwise.provision.cover_kernels import cheapest_cover, make_room
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+STATES = 200_000
+
+
+class Offer(NamedTuple):
+    """A type of machine: its rent for the horizon, and its room for something; maybe infinite."""
+
+    rent: float
+    room: float
+
+
+def least_rent(offers: Sequence[Offer], amount: float) -> float:
+    """Return the least rent of machines with this much room together, or a hair less.
+
+    Any number of each type can be had, so a type stands for packages of 1, 2, 4, … machines, of
+    which each is taken once or not. Exact as long as the search fits its memory, which fails only
+    for dozens of types and thousands of machines; then in proportion to the amount.
+    """
+    if amount <= 0:
+        return 0.0
+    offers = [offer for offer in offers if offer.room > 0]
+    if len(offers) == 1:
+        return round_up(amount / offers[0].room) * offers[0].rent
+    rooms, rents = [], []
+    for offer in offers:
+        most = max(round_up(amount / offer.room), 1)
+        for power in range(most.bit_length()):
+            rooms.append(min(offer.room * 2**power, amount))
+            rents.append(offer.rent * 2**power)
+    enough = amount * (1 - RELATIVE_TOLERANCE)
+    _, least = cheapest_cover(
+        np.array(rooms), np.array(rents), enough, make_room(len(rooms), STATES)
+    )
+    return float(least)
+
+
+def round_up(count: float) -> int:
+    """Round up to a whole number, except where rounding errors alone lie above one."""
+    return math.ceil(count * (1 - RELATIVE_TOLERANCE))

@@ -1,0 +1,218 @@
+"""Kernels on the core: who pays for a topic's incoming copy, and who joins whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import FloatArray, LongArray
+from fanwise.arrays.jit import kernel
+from fanwise.provision.cover_kernels import ROUNDING, Room, cheapest_cover
+
+if TYPE_CHECKING:
+    from fanwise.provision.charges import Charges
+    from fanwise.provision.core import Rows
+
+CLOSED = 1e300
+"""The price of a topic that must not be taken."""
+
+
+@kernel
+def price_rows(
+    rows: Rows, shares: FloatArray, is_taken: npt.NDArray[np.bool_], room: Room
+) -> float:
+    """Take the cheapest cover of each row, shares included; a lower bound on their prices."""
+    total = 0.0
+    for row in range(len(rows.enough)):
+        first, last = rows.indptr[row], rows.indptr[row + 1]
+        prices = rows.price[first:last] + shares[first:last]
+        _, least = cheapest_cover(rows.rate[first:last], prices, rows.enough[row], room)
+        total += least
+        is_taken[first:last] = room.is_taken[: last - first]
+    return total
+
+
+@kernel
+def willingness(
+    rows: Rows, item: int, shares: FloatArray, most: float, room: Room, others: FloatArray
+) -> float:
+    """What a row would pay for an item's incoming copy rather than do without; ``most`` at most."""
+    row = rows.row[item]
+    first, last = rows.indptr[row], rows.indptr[row + 1]
+    count = last - first - 1
+    rates, prices = others[0], others[1]
+    total = 0.0
+    place = 0
+    for i in range(first, last):
+        if i != item:
+            rates[place] = rows.rate[i]
+            prices[place] = rows.price[i] + shares[i]
+            total += rows.rate[i]
+            place += 1
+    if total < rows.enough[row]:
+        return most
+    without, _ = cheapest_cover(rates[:count], prices[:count], rows.enough[row], room)
+    lacks = rows.enough[row] - rows.rate[item]
+    beside, _ = cheapest_cover(rates[:count], prices[:count], lacks, room)
+    worth: float = without - beside - rows.price[item]
+    return min(max(worth, 0.0), most)
+
+
+@kernel
+def find_level(falling: FloatArray, num_sharers: int, price: float) -> float:
+    """The level at which to cap payments so that the largest ones add up to a price.
+
+    ``falling`` is what each is willing to pay. The first ``num_sharers`` count; together they must
+    be willing to pay the price.
+    """
+    left = price
+    for i in range(num_sharers):
+        # Those from i on pay the same if they all pay at least what is left for each.
+        level = left / (num_sharers - i)
+        rising = num_sharers - 1 - i
+        if falling[rising] >= level:
+            return level
+        left -= falling[rising]
+    return left
+
+
+@kernel
+def raise_shares(rows: Rows, shares: FloatArray, room: Room) -> None:
+    """Split the incoming price of each topic over its followers anew, one topic after the other.
+
+    Given the other topics' shares, no split makes the bound larger: nobody pays more than it is
+    willing to while another one could, and what nobody is willing to pay is spread evenly.
+    """
+    others = np.empty((2, len(room.order)))
+    willing = np.empty(len(shares))
+    for contest in range(len(rows.contested)):
+        start, end = rows.contest_indptr[contest], rows.contest_indptr[contest + 1]
+        if end - start < 2:
+            continue
+        topic = rows.contested[contest]
+        fixed = rows.fixed[topic]
+        for i in range(start, end):
+            willing[i] = willingness(rows, rows.contest_items[i], shares, fixed, room, others)
+        num_sharers = int(min(float(end - start), rows.held[topic]))
+        falling = -np.sort(-willing[start:end])
+        total = falling[:num_sharers].sum()
+        level = find_level(falling, num_sharers, fixed) if total > fixed else fixed
+        rest = max(fixed - total, 0.0) / num_sharers
+        for i in range(start, end):
+            shares[rows.contest_items[i]] = min(willing[i], level) + rest
+
+
+@kernel
+def joining_price(topic: int, num_pairs: LongArray, charges: Charges) -> float:
+    """What one more pair of a topic costs: its traffic, and a copy if a new one is needed."""
+    price: float = charges.outgoing[topic]
+    if num_pairs[topic] % charges.held[topic] == 0.0:
+        price += charges.incoming[topic]
+    return price
+
+
+@kernel
+def leave(
+    rows: Rows,
+    row: int,
+    charges: Charges,
+    num_pairs: LongArray,
+    is_taken: npt.NDArray[np.bool_],
+    prices: FloatArray,
+) -> float:
+    """Take a row's pairs away; what that saves, and the price of joining each topic again."""
+    first, last = rows.indptr[row], rows.indptr[row + 1]
+    for i in range(first, last):
+        if is_taken[i]:
+            num_pairs[rows.topic[i]] -= 1
+    saved = 0.0
+    for i in range(first, last):
+        prices[i - first] = joining_price(rows.topic[i], num_pairs, charges)
+        if is_taken[i]:
+            saved += prices[i - first]
+    return saved
+
+
+@kernel
+def join(rows: Rows, row: int, num_pairs: LongArray, is_taken: npt.NDArray[np.bool_]) -> None:
+    """Count a row's pairs again."""
+    for i in range(rows.indptr[row], rows.indptr[row + 1]):
+        if is_taken[i]:
+            num_pairs[rows.topic[i]] += 1
+
+
+@kernel
+def reconsider_rows(
+    rows: Rows,
+    charges: Charges,
+    num_pairs: LongArray,
+    is_taken: npt.NDArray[np.bool_],
+    room: Room,
+) -> int:
+    """Let each row in turn choose anew, given what all others chose; how many rows changed.
+
+    A row changes only to something cheaper for all, so the total falls with every change.
+    """
+    prices = np.empty(len(room.order))
+    num_changed = 0
+    for row in range(len(rows.enough)):
+        first, last = rows.indptr[row], rows.indptr[row + 1]
+        paid = leave(rows, row, charges, num_pairs, is_taken, prices)
+        best, _ = cheapest_cover(
+            rows.rate[first:last], prices[: last - first], rows.enough[row], room
+        )
+        if best < paid * (1.0 - 10.0 * ROUNDING):
+            is_taken[first:last] = room.is_taken[: last - first]
+            num_changed += 1
+        join(rows, row, num_pairs, is_taken)
+    return num_changed
+
+
+@kernel
+def close_topics(
+    rows: Rows,
+    charges: Charges,
+    num_pairs: LongArray,
+    is_taken: npt.NDArray[np.bool_],
+    room: Room,
+) -> int:
+    """Try to do without each topic in turn: those who take it choose others; how many were closed.
+
+    It is kept closed where that is cheaper for all, else everything is put back.
+    """
+    prices = np.empty(len(room.order))
+    before = is_taken.copy()
+    num_closed = 0
+    for contest in range(len(rows.contested)):
+        start, end = rows.contest_indptr[contest], rows.contest_indptr[contest + 1]
+        if num_pairs[rows.contested[contest]] == 0:
+            continue
+        change = 0.0
+        for i in range(start, end):
+            item = rows.contest_items[i]
+            if not before[item]:
+                continue
+            row = rows.row[item]
+            first, last = rows.indptr[row], rows.indptr[row + 1]
+            change -= leave(rows, row, charges, num_pairs, is_taken, prices)
+            prices[item - first] = CLOSED
+            price, _ = cheapest_cover(
+                rows.rate[first:last], prices[: last - first], rows.enough[row], room
+            )
+            change += price
+            is_taken[first:last] = room.is_taken[: last - first]
+            join(rows, row, num_pairs, is_taken)
+        is_better = change < -10.0 * ROUNDING * rows.fixed[rows.contested[contest]]
+        num_closed += is_better
+        for i in range(start, end):
+            row = rows.row[rows.contest_items[i]]
+            first, last = rows.indptr[row], rows.indptr[row + 1]
+            if is_better:
+                before[first:last] = is_taken[first:last]
+            else:
+                leave(rows, row, charges, num_pairs, is_taken, prices)
+                is_taken[first:last] = before[first:last]
+                join(rows, row, num_pairs, is_taken)
+    return num_closed
