@@ -154,6 +154,7 @@ PROVISION = Family(
             "best": Algorithm(
                 "fanwise.provision.best_pairs:choose_pairs",
                 "exact covers that know which topics are carried already",
+                is_seeded=True,
             ),
             "gsp": Algorithm(
                 "fanwise.provision.greedy_pairs:choose_pairs",
@@ -166,7 +167,7 @@ PROVISION = Family(
             ),
             "exact": Algorithm(
                 "fanwise.provision.exact_pairs:choose_pairs",
-                "mixed-integer programming by HiGHS; small instances",
+                "the cheapest cover of each subscriber, proven",
             ),
         },
         "pack": {

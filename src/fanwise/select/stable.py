@@ -26,6 +26,7 @@ from fanwise.select.exact import solve_milp
 from fanwise.select.greedy import continue_from
 from fanwise.select.improve import Served, topic_losses
 from fanwise.select.problem import Selection
+from fanwise.select.relaxation import Relaxation
 from fanwise.select.tightening import fit_to, plain_relaxation, tighten
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
@@ -34,7 +35,10 @@ SPREAD = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Surcharges tried around the price of a change, which capacity's price makes uncertain."""
 DROPS = (0.3, 0.1, 0.03, 0.01)
 MAX_ROUNDS = 12
-ITERATIONS, PRICE_STEPS = 10, 8
+ITERATIONS, MAX_PRICE_STEPS, PATIENCE = 10, 40, 3
+WORTHWHILE = 1e-4
+LEAST_PRICE, MIN_FACTOR = 1e-3, 1.02
+"""The price of a change moves by a factor that shrinks from two to this."""
 SMALL_PAIRS = 20_000
 DEFAULT_GAP = 1e-4
 
@@ -240,30 +244,51 @@ def prove(stable: Stable, run: Run) -> float:
     """Return a bound on the net value from prices of subscribers, capacity and changes.
 
     The multiplier of a limit on changes is moved towards the one at which the relaxation makes as
-    many changes as are allowed; every value of it proves a bound.
+    many changes as are allowed; every value of it proves a bound. What the relaxation serves, taken
+    whole, is offered as a selection on the way.
     """
-    problem = stable.problem
-    relaxation = plain_relaxation(problem)
+    relaxation = plain_relaxation(stable.problem)
     relaxation.iterate(2 * ITERATIONS)
     fit_to(relaxation, stable.served)
-    low, high = 0.0, np.inf
-    if problem.max_changes is not None:
+    if stable.problem.max_changes is not None:
         relaxation.change_price = stable.surcharge * relaxation.capacity_price
-    for _ in range(PRICE_STEPS):
+    idle = 0
+    for step in range(MAX_PRICE_STEPS):
+        before = relaxation.best, stable.value
+        if stable.problem.max_changes is not None:
+            _move_price(relaxation, factor=max(MIN_FACTOR, 2.0 ** (0.5**step)))
         relaxation.iterate(2 * ITERATIONS)
         relaxation.bound()
-        if run.is_over():
+        stable.offer(_round(stable, relaxation))
+        is_progress = relaxation.best < before[0] * (1 - WORTHWHILE) or stable.value > before[1]
+        idle = 0 if is_progress else idle + 1
+        gap = certified_gap(stable.value, relaxation.best, is_feasible=True) or 0.0
+        if run.is_over() or idle > PATIENCE or gap <= (run.gap or DEFAULT_GAP):
             break
         tighten(relaxation)
-        if problem.max_changes is not None:
-            price = relaxation.change_price
-            if relaxation.num_changes() > problem.max_changes:
-                low = price
-            else:
-                high = price
-            upper = high if np.isfinite(high) else max(2 * price, 1.0)
-            relaxation.change_price = 0.5 * (low + upper)
     return relaxation.best
+
+
+def _move_price(relaxation: Relaxation, factor: float) -> None:
+    """Make changes dearer where the relaxation makes too many, else cheaper."""
+    allowed = relaxation.problem.max_changes
+    assert allowed is not None
+    if relaxation.num_changes() > allowed:
+        relaxation.change_price = max(relaxation.change_price * factor, LEAST_PRICE)
+    else:
+        relaxation.change_price /= factor
+
+
+def _round(stable: Stable, relaxation: Relaxation) -> Served:
+    """Serve what the relaxation mostly serves, as far as it fits, and finish that."""
+    problem = stable.problem
+    likely = np.flatnonzero((relaxation.shares >= 0.5) & ~problem.is_pinned & ~problem.is_excluded)
+    order = likely[np.argsort(-relaxation.reduced_profit()[likely], kind="stable")]
+    room = problem.limit - float(problem.cost[problem.is_pinned].sum())
+    served = problem.is_pinned.copy()
+    served[order[np.cumsum(problem.cost[order]) <= room]] = True
+    served = stable.complete(served, stable.surcharge)
+    return stable.finish(served, stable.surcharge)
 
 
 def settle(stable: Stable, proven: float, run: Run) -> float:
