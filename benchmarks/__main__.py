@@ -20,6 +20,7 @@ BENCHMARKS = (
     "select_public",
     "select_rivals",
     "select_growth",
+    "provision",
 )
 RESULTS = Path(__file__).parent / "results"
 
