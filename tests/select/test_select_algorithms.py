@@ -12,8 +12,11 @@ from tests.strategies import Instance, instances
 
 import fanwise as fw
 from fanwise.errors import ParameterError
+from fanwise.select.bounds import tight_bound
 from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
+from fanwise.select.exact import solve_milp
 from fanwise.select.greedy import greedy
+from fanwise.select.greedy import served_by as greedy_start
 from fanwise.select.relaxation import Relaxation
 from fanwise.workload.generators.spotify import spotify
 
@@ -265,3 +268,15 @@ def test_fractional_vectors(shared_data):
             assert best.bound >= expected["optimum"] * (1 - 1e-9)
             exact = problem.solve("exact")
             assert exact.objective == pytest.approx(expected["optimum"], rel=1e-6)
+
+
+@pytest.mark.parametrize("is_warm", [False, True])
+def test_exact_is_not_fooled_by_tight_tolerances(is_warm):
+    """With tolerances of 1e-9, HiGHS called 1738.5 the optimum of this workload."""
+    workload = spotify(scale=0.0005, seed=1)
+    problem = fw.Selection(workload, tau=276, capacity="10%", metric="fractional")
+    start = greedy_start(problem, greedy(problem)) if is_warm else None
+    answer = solve_milp(problem, start=start)
+    value = problem.value(answer.served)
+    assert value == pytest.approx(1740.822463768116, rel=1e-6)
+    assert value <= answer.bound <= tight_bound(problem)

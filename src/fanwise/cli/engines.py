@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fanwise.cli import console
 from fanwise.cli.solving import parse_tau
 from fanwise.errors import ParameterError
 from fanwise.planning.families import find_family, load
@@ -22,7 +23,8 @@ ALGORITHMS = ("greedy", "best")
 Engine = Annotated[
     str,
     typer.Option(
-        help="local, or spark for interests that do not fit one machine (greedy in rounds)."
+        help="local, or spark for interests that do not fit one machine: always greedy, in "
+        "rounds; best is greedy there."
     ),
 ]
 Master = Annotated[
@@ -86,7 +88,10 @@ class Elsewhere:
         progress: Progress = SILENT,
         **settings: Any,
     ) -> Plan:
-        """Make a plan; no choice is random, so ``seed`` changes nothing."""
+        """Make a plan by greedy, also where ``best`` is asked for, and say so.
+
+        No choice is random, so ``seed`` changes nothing.
+        """
         if settings:
             raise ParameterError(
                 "set", f"left out with --engine {self._engine}", next(iter(settings))
@@ -94,4 +99,9 @@ class Elsewhere:
         plan: Plan = load(self._target)(
             self._workload, time_limit=time_limit, gap=gap, progress=progress, **self._parameters
         )
+        if algorithm not in (None, plan.algorithm):
+            console.warn(
+                f"made by {plan.algorithm}: {algorithm} needs the interests on one machine "
+                "(--engine local)."
+            )
         return plan

@@ -2,20 +2,22 @@
 
 Packing happens once; every later pass reads the arrays where they lie. A pass runs one kernel over
 each block and returns sums per topic as whole numbers, which Spark adds up: the same sums for any
-number of partitions.
+number of partitions. Blocks follow each other by subscriber.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from fanwise.arrays.csr import FloatArray, IntArray, LongArray, build_csr, sum_rows
-from fanwise.errors import WorkloadError
+from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, build_csr, sum_rows
+from fanwise.distributed.partitions import in_order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,73 +26,153 @@ TOTALS = 4
 """A pass may return this many totals beside its sums per topic."""
 DIRECT = 8_000_000
 """Partitions x topics up to which the driver adds vectors up itself, which saves a shuffle."""
-_BLOCK_SCHEMA = (
-    "indptr binary, indices binary, demand binary, weight binary, "
-    "num_subscribers long, heaviest double, repeats long"
-)
+
+Hints = npt.NDArray[np.float32]
 
 
 class Block(NamedTuple):
-    """The subscribers of one partition that need something, and what they want."""
+    """The subscribers of one partition that need something, and what they want.
+
+    The last three are empty until a pass fits an inequality per subscriber (see
+    :mod:`fanwise.select.relaxation`): its coefficients, its constant, and its price.
+    """
 
     indptr: LongArray
     indices: IntArray
     demand: FloatArray
     weight: FloatArray
+    coefficients: Hints
+    constants: Hints
+    prices: Hints
 
+
+class Listing(NamedTuple):
+    """All subscribers of one partition that have interests, by id.
+
+    The interests of those that need something are the block's; those of the others stand here.
+    """
+
+    ids: IntArray
+    lengths: IntArray
+    needs: npt.NDArray[np.bool_]
+    idle: IntArray
+
+
+_KINDS: dict[str, Any] = {
+    **dict(zip(Block._fields, ("i8", "i4", "f8", "f8", "f4", "f4", "f4"), strict=True)),
+    **dict(zip(Listing._fields, ("i4", "i4", "?", "i4"), strict=True)),
+}
+_BLOCK_SCHEMA = ", ".join(f"{name} binary" for name in Block._fields)
+_PACKED_SCHEMA = ", ".join(
+    [
+        *(f"{name} binary" for name in _KINDS),
+        "num_subscribers long, heaviest double, repeats long, first_id int, last_id int",
+    ]
+)
 
 Work = Callable[[Block, LongArray], tuple[int, ...]]
 """Adds to an array with an entry per topic and returns totals; runs on Spark's workers."""
 
 
-class Blocks:
-    """All subscribers of a workload as blocks that stay where they are.
+class Facts(NamedTuple):
+    """What the driver knows of all blocks together.
 
-    Attributes
+    ``num_subscribers`` need something, ``heaviest`` is the largest weight among them, ``repeats``
+    counts pairs that stand again; ids run from ``first_id`` to ``last_id``.
+    """
+
+    num_subscribers: int
+    heaviest: float
+    repeats: int
+    first_id: int
+    last_id: int
+
+
+class Blocks:
+    """Blocks of subscribers that stay where they are.
+
+    Parameters
     ----------
     num_topics
         Length of the vectors that travel.
-    num_subscribers
-        How many need something.
-    heaviest
-        The largest weight among them.
     """
 
     def __init__(self, frame: DataFrame, num_partitions: int, num_topics: int) -> None:
-        from pyspark.sql import functions as F
-
         self._frame = frame.persist()
         self.num_partitions = num_partitions
         self.num_topics = num_topics
-        totals = self._frame.agg(
-            F.sum("num_subscribers"), F.max("heaviest"), F.sum("repeats")
-        ).first()
-        assert totals is not None
-        self.num_subscribers = int(totals[0] or 0)
-        self.heaviest = float(totals[1] or 0.0)
-        if totals[2]:
-            self.release()
-            raise WorkloadError(
-                f"interests.parquet: {totals[2]} pairs stand more than once; "
-                "each (subscriber, topic) must stand once."
-            )
 
-    def sums(self, work: Work) -> tuple[LongArray, LongArray]:
-        """Run a pass; return its sums per topic and its totals."""
+    def facts(self) -> Facts:
+        """Add up what each block says of itself."""
         from pyspark.sql import functions as F
 
-        function = partial(_add_up, work=work, num_topics=self.num_topics)
-        added = self._frame.mapInArrow(function, "topic int, amount long")
-        if self.num_partitions * self.num_topics > DIRECT:
+        totals = self._frame.agg(
+            F.sum("num_subscribers"),
+            F.max("heaviest"),
+            F.sum("repeats"),
+            F.min("first_id"),
+            F.max("last_id"),
+        ).first()
+        assert totals is not None
+        many, heaviest, repeats, first, last = totals
+        return Facts(
+            int(many or 0),
+            float(heaviest or 0.0),
+            int(repeats or 0),
+            0 if first is None else int(first),
+            -1 if last is None else int(last),
+        )
+
+    def sums(self, work: Work, num_vectors: int = 1) -> tuple[LongArray, LongArray]:
+        """Run a pass; return its sums per topic, a vector after the other, and its totals."""
+        from pyspark.sql import functions as F
+
+        length = num_vectors * self.num_topics
+        added = self._frame.select(*Block._fields).mapInArrow(
+            partial(_add_up, work=work, length=length), "topic int, amount long"
+        )
+        if self.num_partitions * length > DIRECT:
             added = added.groupBy("topic").agg(F.sum("amount").alias("amount"))
         table = added.toArrow()
-        sums = np.zeros(self.num_topics + TOTALS, dtype=np.int64)
+        sums = np.zeros(length + TOTALS, dtype=np.int64)
         np.add.at(sums, table.column("topic").to_numpy(), table.column("amount").to_numpy())
-        return sums[: self.num_topics], sums[self.num_topics :]
+        return sums[:length], sums[length:]
+
+    @contextmanager
+    def broadcast(self, value: Any) -> Iterator[Any]:
+        """Yield a variable that passes can read on every worker; it is gone afterwards."""
+        variable = self._frame.sparkSession.sparkContext.broadcast(value)
+        try:
+            yield variable
+        finally:
+            variable.destroy()
 
     def map(self, function: Callable[[Block], pa.RecordBatch], schema: str) -> DataFrame:
         """Return the rows that a function makes of each block."""
-        return self._frame.mapInArrow(partial(_each, function=function), schema)
+        frame = self._frame.select(*Block._fields)
+        return frame.mapInArrow(partial(_each, function=function), schema)
+
+    def refit(self, function: Callable[[Block], Block]) -> Blocks:
+        """Return blocks that a function makes of these; they stay as well once they are used."""
+
+        def work(block: Block) -> pa.RecordBatch:
+            return pa.RecordBatch.from_pydict(_packed(function(block)))
+
+        return Blocks(self.map(work, _BLOCK_SCHEMA), self.num_partitions, self.num_topics)
+
+    def degrees(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield ids and numbers of interests, block by block, ids ascending."""
+        for row in in_order(self._frame, ("ids", "lengths")):
+            yield _array(row, "ids"), _array(row, "lengths")
+
+    def interests(self) -> Iterator[IntArray]:
+        """Yield the topics of all subscribers in the order of their ids, block by block."""
+        for row in in_order(self._frame, ("indices", "idle", "lengths", "needs")):
+            is_needed = np.repeat(_array(row, "needs"), _array(row, "lengths"))
+            topics = np.empty(len(is_needed), dtype=np.int32)
+            topics[is_needed] = _array(row, "indices")
+            topics[~is_needed] = _array(row, "idle")
+            yield topics
 
     def release(self) -> None:
         """Let Spark forget the blocks."""
@@ -111,8 +193,8 @@ def pack_blocks(
     tau
         One threshold for everybody; None to take the column.
     """
-    packed = pairs.repartition(num_partitions, "subscriber").mapInArrow(
-        partial(_pack, rates=rates, tau=tau), _BLOCK_SCHEMA
+    packed = pairs.repartitionByRange(num_partitions, "subscriber").mapInArrow(
+        partial(_pack, rates=rates, tau=tau), _PACKED_SCHEMA
     )
     return Blocks(packed, num_partitions, num_topics)
 
@@ -122,51 +204,72 @@ def _pack(batches: Iterable[pa.RecordBatch], rates: Any, tau: float | None) -> I
     if not parts:
         return
     table = pa.Table.from_batches(parts)
-    subscriber = table.column("subscriber").to_numpy()
     topic = np.ascontiguousarray(table.column("topic").to_numpy(), dtype=np.int32)
     # Ids in order: sums over a subscriber's topics are then the same in every block.
-    _, first, row = np.unique(subscriber, return_index=True, return_inverse=True)
+    ids, first, row = np.unique(
+        table.column("subscriber").to_numpy(), return_index=True, return_inverse=True
+    )
     csr = build_csr(row.astype(np.int32), topic, len(first))
-    is_repeat = np.diff(csr.indices, prepend=-1) == 0
-    is_repeat[csr.indptr[:-1]] = False
     received = sum_rows(csr.indptr, csr.indices, rates.value)
     wanted = tau if tau is not None else table.column("tau").to_numpy()[first]
     demand = np.minimum(wanted, received)
     weight = np.ones(len(first))
     if "weight" in table.column_names:
         weight = table.column("weight").to_numpy()[first].astype(np.float64)
-    needs = demand > 0
-    lengths = np.diff(csr.indptr)
+    needs, lengths = demand > 0, np.diff(csr.indptr)
+    is_needed = np.repeat(needs, lengths)
     indptr = np.concatenate([[0], np.cumsum(lengths[needs])]).astype(np.int64)
-    block = Block(indptr, csr.indices[np.repeat(needs, lengths)], demand[needs], weight[needs])
-    packed = {name: pa.array([array.tobytes()]) for name, array in block._asdict().items()}
+    nothing = np.empty(0, dtype=np.float32)
+    block = Block(
+        indptr, csr.indices[is_needed], demand[needs], weight[needs], nothing, nothing, nothing
+    )
+    listing = Listing(ids, lengths.astype(np.int32), needs, csr.indices[~is_needed])
     yield pa.RecordBatch.from_pydict(
         {
-            **packed,
+            **_packed(block),
+            **_packed(listing),
             "num_subscribers": pa.array([len(block.demand)], pa.int64()),
             "heaviest": pa.array([float(block.weight.max(initial=0.0))], pa.float64()),
-            "repeats": pa.array([int(np.count_nonzero(is_repeat))], pa.int64()),
+            "repeats": pa.array([_count_repeats(csr)], pa.int64()),
+            "first_id": pa.array([ids[0]], pa.int32()),
+            "last_id": pa.array([ids[-1]], pa.int32()),
         }
     )
 
 
+def _count_repeats(csr: Csr) -> int:
+    is_repeat = np.diff(csr.indices, prepend=-1) == 0
+    is_repeat[csr.indptr[:-1]] = False
+    return int(np.count_nonzero(is_repeat))
+
+
+def _packed(arrays: Block | Listing) -> dict[str, pa.Array]:
+    return {
+        name: pa.array([np.ascontiguousarray(array, dtype=_KINDS[name]).tobytes()])
+        for name, array in arrays._asdict().items()
+    }
+
+
+def _array(row: Any, name: str) -> npt.NDArray[Any]:
+    return np.frombuffer(row[name], dtype=_KINDS[name])
+
+
 def _unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
-    kinds = (np.int64, np.int32, np.float64, np.float64)
     for batch in batches:
         for row in range(batch.num_rows):
             yield Block(
                 *(
-                    np.frombuffer(batch.column(name)[row].as_buffer(), dtype=kind)
-                    for name, kind in zip(Block._fields, kinds, strict=True)
+                    np.frombuffer(batch.column(name)[row].as_buffer(), dtype=_KINDS[name])
+                    for name in Block._fields
                 )
             )
 
 
-def _add_up(batches: Iterable[pa.RecordBatch], work: Work, num_topics: int) -> Iterator[Any]:
-    sums = np.zeros(num_topics + TOTALS, dtype=np.int64)
+def _add_up(batches: Iterable[pa.RecordBatch], work: Work, length: int) -> Iterator[Any]:
+    sums = np.zeros(length + TOTALS, dtype=np.int64)
     for block in _unpack(batches):
-        totals = work(block, sums[:num_topics])
-        sums[num_topics : num_topics + len(totals)] += np.array(totals, dtype=np.int64)
+        totals = work(block, sums[:length])
+        sums[length : length + len(totals)] += np.array(totals, dtype=np.int64)
     topics = np.flatnonzero(sums)
     yield pa.RecordBatch.from_pydict({"topic": topics.astype(np.int32), "amount": sums[topics]})
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from fanwise.arrays.csr import FloatArray
-from fanwise.distributed.blocks import Blocks, pack_blocks
+from fanwise.arrays.csr import FloatArray, LongArray
+from fanwise.distributed.blocks import Blocks, Facts, pack_blocks
+from fanwise.distributed.fingerprint import fingerprint
+from fanwise.distributed.subscribers import Subscribers
+from fanwise.distributed.topics import read_topics
 from fanwise.errors import ParameterError, WorkloadError
-from fanwise.workload import validation
+from fanwise.planning.problem import Run
 from fanwise.workload.files import local_path, part_files, read_header
 from fanwise.workload.topic import Tau
 
@@ -33,25 +35,30 @@ class Inputs:
     ----------
     rates_everywhere
         A broadcast variable with the rate of each topic.
-    cost
-        Cost of serving each topic.
+    cost, followers
+        Cost of serving each topic, and how many subscribers want it.
     tau
         The threshold as plans record it: a number, or ``"column"``.
+    fingerprint
+        The workload's hash.
     """
 
     rates_everywhere: Any
     cost: FloatArray
+    followers: LongArray
     blocks: Blocks
+    facts: Facts
     tau: Tau
     has_costs: bool
     has_weights: bool
+    fingerprint: str
 
 
 @contextmanager
 def open_inputs(
-    spark: SparkSession, path: str | Path, tau: Tau, num_partitions: int | None = None
+    spark: SparkSession, path: str | Path, tau: Tau, run: Run, num_partitions: int | None = None
 ) -> Iterator[Inputs]:
-    """Read and check topics, count followers, and spread subscribers over blocks."""
+    """Read and check a workload, spread subscribers over blocks, and take its fingerprint."""
     folder = local_path(path)
     header = read_header(folder)
     if num_partitions is None:
@@ -59,35 +66,48 @@ def open_inputs(
         num_partitions = max(spark.sparkContext.defaultParallelism, enough)
     elif num_partitions < 1:
         raise ParameterError("num_partitions", "a whole number >= 1", num_partitions)
-    rates, cost = _read_topics(spark, folder / "topics.parquet", header["topics"])
-    subscribers = _read(spark, folder / "subscribers.parquet", ("subscriber",))
-    threshold = _check_tau(tau, subscribers)
-    pairs = _read(spark, folder / "interests.parquet", ("subscriber", "topic"))
-    followers = _count_followers(pairs, folder / "interests.parquet", header)
-    has_weights = "weight" in subscribers.columns
-    columns = [
-        *(["tau"] if threshold is None else []),
-        *(["weight"] if has_weights else []),
-    ]
-    pairs = pairs.select("subscriber", "topic")
-    if columns:
-        pairs = pairs.join(subscribers.select("subscriber", *columns), "subscriber")
-    everywhere = spark.sparkContext.broadcast(rates)
-    blocks = None
-    try:
-        blocks = pack_blocks(pairs, num_partitions, everywhere, threshold, len(rates))
+    files = {name: folder / f"{name}.parquet" for name in ("topics", "subscribers", "interests")}
+    topics_frame = _read(spark, files["topics"], ("topic", "name", "rate", "bytes"))
+    people = _read(spark, files["subscribers"], ("subscriber", "name"))
+    pairs = _read(spark, files["interests"], ("subscriber", "topic"))
+    threshold = _check_tau(tau, people)
+    with ExitStack() as cleanup:
+        topics = read_topics(topics_frame, files["topics"], header["topics"])
+        subscribers = Subscribers(people, files["subscribers"], header["subscribers"])
+        cleanup.callback(subscribers.release)
+        followers = _count_followers(pairs, files["interests"], header)
+        everywhere = spark.sparkContext.broadcast(topics.rates)
+        cleanup.callback(everywhere.destroy)
+        columns = [
+            *(["tau"] if threshold is None else []),
+            *(["weight"] if "weight" in people.columns else []),
+        ]
+        pairs = _with_columns(pairs, people, columns)
+        blocks = pack_blocks(pairs, num_partitions, everywhere, threshold, len(topics.rates))
+        cleanup.callback(blocks.release)
+        facts = blocks.facts()
+        _check_pairs(facts, files["interests"], header["subscribers"])
+        with run.timed("fingerprint"):
+            known = fingerprint(
+                topics,
+                subscribers,
+                blocks,
+                period_seconds=header["period_seconds"],
+                num_subscribers=header["subscribers"],
+                num_pairs=header["pairs"],
+            )
+        subscribers.release()
         yield Inputs(
             rates_everywhere=everywhere,
-            cost=rates * followers if cost is None else cost,
+            cost=topics.rates * followers if topics.cost is None else topics.cost,
+            followers=followers,
             blocks=blocks,
+            facts=facts,
             tau="column" if threshold is None else threshold,
-            has_costs=cost is not None,
-            has_weights=has_weights,
+            has_costs=topics.cost is not None,
+            has_weights="weight" in people.columns,
+            fingerprint=known,
         )
-    finally:
-        if blocks is not None:
-            blocks.release()
-        everywhere.destroy()
 
 
 def _read(spark: SparkSession, file: Path, needed: tuple[str, ...]) -> DataFrame:
@@ -105,31 +125,15 @@ def _read(spark: SparkSession, file: Path, needed: tuple[str, ...]) -> DataFrame
     return frame.withColumns({name: F.col(name).cast("int") for name in ids})
 
 
-def _read_topics(
-    spark: SparkSession, file: Path, count: int
-) -> tuple[FloatArray, FloatArray | None]:
-    frame = _read(spark, file, ("topic", "rate"))
-    columns = ["topic", "rate", *(["cost"] if "cost" in frame.columns else [])]
-    table: pa.Table = frame.select(*columns).toArrow()
-    if table.num_rows != count:
-        raise WorkloadError(
-            f"{file.parent / 'workload.json'}: topics = {count}, but {file.name} has "
-            f"{table.num_rows} rows; one of them is cut or stale."
-        )
+def _with_columns(pairs: DataFrame, people: DataFrame, columns: list[str]) -> DataFrame:
+    """Put columns of the subscriber on every pair; unknown subscribers stay, to be refused."""
+    from pyspark.sql import functions as F
 
-    def place(column: str, row: int | None = None) -> str:
-        return f"{file}: column {column!r}" + ("" if row is None else f", row {row}")
-
-    found = validation.ids(table.column("topic"), "topic", place)
-    order = validation.dense_order(found, count, "topic", place)
-    rates = validation.numbers(table.column("rate"), "rate", place)
-    validation.check_rates(rates, place)
-    cost = None
-    if "cost" in columns:
-        cost = validation.numbers(table.column("cost"), "cost", place)
-        validation.check_not_negative(cost, "cost", place)
-        cost = cost if order is None else cost[order]
-    return rates if order is None else rates[order], cost
+    pairs = pairs.select("subscriber", "topic")
+    if not columns:
+        return pairs
+    wanted = people.select("subscriber", *(F.col(name).cast("double") for name in columns))
+    return pairs.join(wanted, "subscriber", "left")
 
 
 def _check_tau(tau: Tau, subscribers: DataFrame) -> float | None:
@@ -147,14 +151,23 @@ def _check_tau(tau: Tau, subscribers: DataFrame) -> float | None:
     return float(tau)
 
 
-def _count_followers(
-    pairs: DataFrame, file: Path, header: dict[str, Any]
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _count_followers(pairs: DataFrame, file: Path, header: dict[str, Any]) -> LongArray:
     """Count the followers of each topic; an id that is not known is refused before any kernel."""
-    table = pairs.groupBy("topic").count().toArrow()
+    from pyspark.sql import functions as F
+
+    counted = pairs.groupBy("topic").agg(
+        F.count("*").alias("rows"), F.count("subscriber").alias("known")
+    )
+    table = counted.toArrow()
     num_topics = header["topics"]
-    if table.column("topic").null_count:
-        raise WorkloadError(f"{file}: column 'topic' has an empty cell; every row needs an id.")
+    rows = table.column("rows").to_numpy()
+    for column, is_empty in (
+        ("topic", table.column("topic").null_count > 0),
+        ("subscriber", bool((table.column("known").to_numpy() != rows).any())),
+    ):
+        if is_empty:
+            raise WorkloadError(f"{file}: column {column!r} has an empty cell; every row needs an "
+                                "id.")  # fmt: skip
     topics = table.column("topic").to_numpy()
     unknown = topics[(topics < 0) | (topics >= num_topics)]
     if len(unknown):
@@ -162,10 +175,24 @@ def _count_followers(
             f"{file}: topic {unknown.min()} is not in topics.parquet (0 to {num_topics - 1})."
         )
     followers = np.zeros(num_topics, dtype=np.int64)
-    followers[topics] = table.column("count").to_numpy()
+    followers[topics] = rows
     if followers.sum() != header["pairs"]:
         raise WorkloadError(
             f"{file.parent / 'workload.json'}: pairs = {header['pairs']}, but {file.name} has "
             f"{followers.sum()} rows; one of them is cut or stale."
         )
     return followers
+
+
+def _check_pairs(facts: Facts, file: Path, num_subscribers: int) -> None:
+    for unknown in (facts.first_id, facts.last_id):
+        if facts.last_id >= 0 and not 0 <= unknown < num_subscribers:
+            raise WorkloadError(
+                f"{file}: subscriber {unknown} is not in subscribers.parquet "
+                f"(0 to {num_subscribers - 1})."
+            )
+    if facts.repeats:
+        raise WorkloadError(
+            f"{file}: {facts.repeats} pairs stand more than once; "
+            "each (subscriber, topic) must stand once."
+        )

@@ -93,25 +93,23 @@ def add_profits(
     indptr: LongArray,
     interests: IntArray,
     coefficients: npt.NDArray[np.float32],
-    unit: FloatArray,
-    shares: FloatArray,
-    steepness: float,
+    constants: npt.NDArray[np.float32],
+    prices: npt.NDArray[np.float32],
+    scale: float,
     amounts: LongArray,
 ) -> int:
-    """Price each subscriber by how far the shares cover it; returns the sum of prices.
+    """Add up what subscribers pay for each topic, rounded up; returns what they pay in all.
 
-    A price is the weight where the shares leave a subscriber short, 0 where they cover it more than
-    enough, and in between on a ramp around 1 that ``steepness`` sets. Any prices between 0 and the
-    weight prove a bound (see :mod:`fanwise.select.relaxation`); amounts are rounded up.
+    The latter is price x (1 - constant), rounded down: both ways keep the bound valid (see
+    :mod:`fanwise.select.relaxation`).
     """
     paid = 0
     for row in range(len(indptr) - 1):
-        start, stop = indptr[row], indptr[row + 1]
-        got = 0.0
-        for i in range(start, stop):
-            got += coefficients[i] * shares[interests[i]]
-        price = int(unit[row] * min(max(0.5 + steepness * (1.0 - got), 0.0), 1.0))
-        paid += price
-        for i in range(start, stop):
-            amounts[interests[i]] += int(price * np.float64(coefficients[i])) + 1
+        price = np.float64(prices[row]) * scale
+        if price == 0.0:
+            continue
+        paid += int(np.floor(price * (1.0 - np.float64(constants[row]))))
+        for i in range(indptr[row], indptr[row + 1]):
+            if coefficients[i] > 0.0:
+                amounts[interests[i]] += int(price * np.float64(coefficients[i])) + 1
     return paid

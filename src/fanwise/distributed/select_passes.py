@@ -9,19 +9,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.arrays.csr import LongArray
-from fanwise.distributed.blocks import Block
+from fanwise.distributed.blocks import Block, Hints
 from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+Broadcast = Any
+"""A variable that workers read by ``.value``."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """The pass that adds up what topics bring or hold."""
+    """The pass that adds up what topics bring or hold; totals: value, satisfied, all weight."""
 
-    rates: Any
-    served: Any
+    rates: Broadcast
+    served: Broadcast
     scale: float
     is_binary: bool
 
@@ -29,59 +33,128 @@ class Look:
         from fanwise.distributed.select_kernels import add_benefits, add_gains
 
         add = add_benefits if self.is_binary else add_gains
-        return add(
+        unit = np.round(block.weight * self.scale)
+        value, satisfied = add(
             block.indptr,
             block.indices,
             self.rates.value,
             block.demand,
-            np.round(block.weight * self.scale),
+            unit,
             self.served.value,
             RELATIVE_TOLERANCE,
             amounts,
         )
+        total = int(np.ceil(block.weight * self.scale).astype(np.int64).sum())
+        return value, satisfied, total
 
 
 @dataclass(frozen=True)
-class Price:
-    """The pass that prices subscribers and adds up the profits of topics."""
+class Fit:
+    """Fits an inequality to each subscriber; prices move on as :class:`Pay` left them.
 
-    rates: Any
-    served_and_shares: Any
-    scale: float
-    steepness: float
-    is_plain: bool
+    Attributes
+    ----------
+    served
+        The selection to begin with; None to mix into the inequalities that are there.
+    steps
+        Shares of topics since the last fit, one vector per iteration.
+    shares
+        Where the new inequalities are to be tight.
+    """
 
-    def __call__(self, block: Block, amounts: LongArray) -> tuple[int, ...]:
-        from fanwise.distributed.select_kernels import add_profits
+    rates: Broadcast
+    served: Broadcast | None
+    steps: tuple[Broadcast, ...]
+    shares: Broadcast
+    is_binary: bool
+
+    def __call__(self, block: Block) -> Block:
         from fanwise.select.covers import fill_cover_coefficients, fill_plain_coefficients
 
-        served, shares = self.served_and_shares.value
-        coefficients = np.empty(len(block.indices), dtype=np.float32)
-        fill = fill_plain_coefficients if self.is_plain else fill_cover_coefficients
         # A hair less than tau_v keeps the inequalities valid for what counts as satisfied.
         demand = block.demand * (1 - RELATIVE_TOLERANCE)
+        if self.served is None:
+            block = block._replace(
+                prices=moved_prices(block, self.steps),
+                coefficients=block.coefficients.copy(),
+                constants=block.constants.copy(),
+            )
+            self._mix(block, demand)
+            return block
+        coefficients = np.empty(len(block.indices), dtype=np.float32)
+        constants = np.zeros(len(demand), dtype=np.float32)
+        fill = fill_cover_coefficients if self.is_binary else fill_plain_coefficients
         fill(
             block.indptr,
             block.indices,
             self.rates.value,
             demand,
-            served,
+            self.served.value,
             0,
             len(demand),
             coefficients,
         )
-        unit = np.ceil(block.weight * self.scale)
-        paid = add_profits(
-            block.indptr, block.indices, coefficients, unit, shares, self.steepness, amounts
+        block = block._replace(
+            coefficients=coefficients, constants=constants, prices=price_ceiling(block)
         )
-        return paid, int(unit.sum())
+        if not self.is_binary:
+            self._mix(block, demand)
+        return block
+
+    def _mix(self, block: Block, demand: npt.NDArray[np.float64]) -> None:
+        from fanwise.select.covers import mix_broken
+        from fanwise.select.gain_cuts import mix_gains
+
+        widest = int(np.diff(block.indptr).max(initial=0))
+        shares = self.shares.value.astype(np.float64)
+        where = (block.indptr, block.indices, self.rates.value, demand, shares, 0, len(demand))
+        if self.is_binary:
+            mix_broken(*where, widest, block.coefficients)
+        else:
+            mix_gains(*where, widest, block.coefficients, block.constants)
+
+
+@dataclass(frozen=True)
+class Pay:
+    """The pass that moves prices and adds up the profits of topics.
+
+    Prices are not kept between passes: each repeats the steps since the last fit, which costs less
+    than storing them. Totals: paid after, and in the first pass after a fit also before; that one
+    returns two more vectors of sums, the profits at the prices before, and at the highest ones.
+    """
+
+    steps: tuple[Broadcast, ...]
+    scale: float
+
+    def __call__(self, block: Block, amounts: LongArray) -> tuple[int, ...]:
+        num_topics = len(amounts) // (3 if len(self.steps) == 1 else 1)
+        after = self._add(block, moved_prices(block, self.steps), amounts[:num_topics])
+        if len(self.steps) > 1:
+            return (after,)
+        before = self._add(block, block.prices.copy(), amounts[num_topics : 2 * num_topics])
+        self._add(block, price_ceiling(block), amounts[2 * num_topics :])
+        return after, before
+
+    def _add(self, block: Block, prices: Hints, amounts: LongArray) -> int:
+        from fanwise.distributed.select_kernels import add_profits
+
+        paid: int = add_profits(
+            block.indptr,
+            block.indices,
+            block.coefficients,
+            block.constants,
+            prices,
+            self.scale,
+            amounts,
+        )
+        return paid
 
 
 @dataclass(frozen=True)
 class CountPrices:
     """Counts subscribers by the least that satisfying one costs: max(tau_v, smallest rate)."""
 
-    rates: Any
+    rates: Broadcast
 
     def __call__(self, block: Block) -> pa.RecordBatch:
         from fanwise.select.kernels import smallest_rates
@@ -89,3 +162,39 @@ class CountPrices:
         least = smallest_rates(block.indptr, block.indices, self.rates.value)
         price, count = np.unique(np.maximum(block.demand, least), return_counts=True)
         return pa.RecordBatch.from_pydict({"price": price, "count": count.astype(np.int64)})
+
+
+def price_ceiling(block: Block) -> Hints:
+    """Return the highest prices: the weights, rounded down."""
+    prices = block.weight.astype(np.float32)
+    too_high = prices > block.weight
+    prices[too_high] = np.nextafter(prices[too_high], np.float32(0.0))
+    return prices
+
+
+def moved_prices(block: Block, steps: tuple[Broadcast, ...]) -> Hints:
+    """Return the prices after some steps of the primal-dual method, given the shares at each."""
+    from fanwise.select.relaxation import move_prices, sum_coefficients
+
+    ceiling, many = price_ceiling(block), len(block.demand)
+    row_sums = np.empty(many, dtype=np.float32)
+    sum_coefficients(block.indptr, block.coefficients, 0, many, row_sums)
+    step = (ceiling / np.maximum(row_sums, np.float32(1e-3))).astype(np.float32)
+    prices = block.prices.copy()  # what Arrow hands out is read-only: another compilation
+    for shares in steps:
+        moved = np.empty_like(prices)
+        move_prices(
+            block.indptr,
+            block.indices,
+            block.coefficients,
+            block.constants,
+            shares.value,
+            prices,
+            step,
+            ceiling,
+            0,
+            many,
+            moved,
+        )
+        prices = moved
+    return prices

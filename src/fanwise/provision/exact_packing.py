@@ -177,8 +177,6 @@ class _Model:
         solver.setOptionValue("threads", 1)  # the same plan on any machine
         solver.setOptionValue("mip_rel_gap", run.gap or 0.0)
         solver.setOptionValue("mip_abs_gap", 1e-9)
-        solver.setOptionValue("mip_feasibility_tolerance", 1e-9)
-        solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
         left = MAX_SECONDS
         if run.time_limit is not None:
             left = max(run.time_limit - run.elapsed(), 0.0)
@@ -190,7 +188,9 @@ class _Model:
         solver.run()
         is_optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
         found = self._packing(np.asarray(solver.getSolution().col_value))
-        if found is None or price_of(self.problem, found) > scale:
+        if found is None:  # over a limit by less than HiGHS's tolerance
+            return start._replace(is_optimal=False)
+        if price_of(self.problem, found) > scale:
             found = start
         return found._replace(is_optimal=is_optimal)
 

@@ -6,7 +6,7 @@ binary metric and between 0 and 1 for the fractional one. The solver's own bound
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from fanwise.select.changes import compare_with_free, nearest
 from fanwise.select.problem import Selection
 
 MAX_PAIRS = 200_000
+TOLERANCE = 1e-6
+"""What HiGHS allows itself in every row; bounds are raised by as much."""
 
 
 class Answer(NamedTuple):
@@ -73,46 +75,95 @@ def solve_milp(
     time_limit: float | None = None,
     gap: float = 0.0,
 ) -> Answer:
-    """Hand the problem to HiGHS, maybe with a selection to start from."""
+    """Hand the problem to HiGHS, maybe with a selection to start from.
+
+    HiGHS keeps limits up to an absolute tolerance of 1e-6, so the capacity is scaled to 1, and a
+    selection that is over it by less than that is sought anew with a little less capacity. Tighter
+    tolerances are no way out: with 1e-9 it has called worse selections optimal.
+    """
+    num_topics = problem.workload.num_topics
+    if not num_topics or not np.any(problem.weight > 0):
+        return Answer(nearest(problem) if problem.weighs_changes else problem.is_pinned, 0.0)
+    served, bound = _ask_highs(problem, 1.0, start, time_limit, gap)
+    if served is not None and not problem.admits(served):
+        served, _ = _ask_highs(problem, 1.0 - 2 * TOLERANCE, start, time_limit, gap)
+        if served is not None and not problem.admits(served):
+            served = None
+    return Answer(served, bound)
+
+
+def _ask_highs(
+    problem: Selection,
+    capacity: float,
+    start: npt.NDArray[np.bool_] | None,
+    time_limit: float | None,
+    gap: float,
+) -> Answer:
+    import highspy
+
+    solver = highspy.Highs()
+    solver.silent()
+    solver.setOptionValue("threads", 1)  # the same plan on any machine
+    solver.setOptionValue("mip_rel_gap", gap)
+    solver.setOptionValue("mip_abs_gap", 1e-9)
+    if time_limit is not None:
+        solver.setOptionValue("time_limit", float(time_limit))
+    solver.passModel(_make_model(problem, capacity))
+    if start is not None:
+        hint = highspy.HighsSolution()
+        satisfied = problem.satisfaction(start)[problem.weight > 0]
+        hint.col_value = np.concatenate([start.astype(float), satisfied])
+        solver.setSolution(hint)
+    solver.run()
+    info = solver.getInfo()
+    bound = float(info.mip_dual_bound)
+    proven = bound + TOLERANCE * (1 + abs(bound)) if np.isfinite(bound) else None
+    if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+        return Answer(None, proven)
+    values = solver.getSolution().col_value[: problem.workload.num_topics]
+    return Answer(np.asarray(values) > 0.5, proven)
+
+
+def _make_model(problem: Selection, capacity: float) -> Any:
+    """State the problem for HiGHS, with a share of its capacity.
+
+    Row 0: cost <= capacity, scaled. Row 1 + i: sum of min(1, rate / tau_v) x_t - z_v >= 0; for
+    binary satisfaction, truncation at tau_v keeps every selection and cuts off fractional ones.
+    Maybe one row more: changes <= their limit.
+    """
     import highspy
 
     workload, demand = problem.workload, problem.demand
     wanting = np.flatnonzero(problem.weight > 0)
     num_topics, num_wanting = workload.num_topics, len(wanting)
-    if not num_topics or not num_wanting:
-        return Answer(nearest(problem) if problem.weighs_changes else problem.is_pinned, 0.0)
-
-    # Row 0: cost <= capacity. Row 1 + i: sum of min(1, rate / tau_v) x_t - z_v >= 0. For binary
-    # satisfaction, truncation at tau_v keeps every selection and cuts off fractional ones.
+    every_topic = np.arange(num_topics, dtype=np.int32)
     indptr, interests = workload.interests
-    starts, indices, values = [0], [np.arange(num_topics, dtype=np.int32)], [problem.cost]
-    length = num_topics
+    unit = problem.limit if problem.limit > 0 else 1.0
+    starts, indices, values = [0, num_topics], [every_topic], [problem.cost / unit]
     for row, subscriber in enumerate(wanting):
         topics = interests[indptr[subscriber] : indptr[subscriber + 1]]
-        starts.append(length)
-        indices.append(np.append(topics, np.int32(num_topics + row)).astype(np.int32))
         share = np.minimum(1.0, workload.rates[topics] / demand[subscriber])
+        indices.append(np.append(topics, np.int32(num_topics + row)).astype(np.int32))
         values.append(np.append(share, -1.0))
-        length += len(topics) + 1
-    row_lower = [-highspy.kHighsInf, *np.full(num_wanting, -1e-9)]
-    row_upper = [problem.limit, *np.full(num_wanting, highspy.kHighsInf)]
+        starts.append(starts[-1] + len(topics) + 1)
+    row_lower = [-highspy.kHighsInf, *np.zeros(num_wanting)]
+    row_upper = [capacity * problem.limit / unit, *np.full(num_wanting, highspy.kHighsInf)]
     sign, num_before = np.ones(num_topics), 0
     if problem.was_served is not None:
         sign[problem.was_served] = -1.0
         num_before = int(np.count_nonzero(problem.was_served))
     if problem.max_changes is not None:
-        starts.append(length)
-        indices.append(np.arange(num_topics, dtype=np.int32))
+        indices.append(every_topic)
         values.append(sign)
-        length += num_topics
+        starts.append(starts[-1] + num_topics)
         row_lower.append(-highspy.kHighsInf)
         row_upper.append(problem.max_changes - num_before)
-    starts.append(length)
 
+    price = problem.change_price or 0.0
+    whole, real = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
     model = highspy.HighsLp()
     model.num_col_ = num_topics + num_wanting
     model.num_row_ = len(row_lower)
-    price = problem.change_price or 0.0
     model.col_cost_ = np.concatenate([-price * sign, problem.weight[wanting]])
     model.offset_ = -price * num_before
     model.col_lower_ = np.append(problem.is_pinned.astype(float), np.zeros(num_wanting))
@@ -124,32 +175,6 @@ def solve_milp(
     model.a_matrix_.index_ = np.concatenate(indices)
     model.a_matrix_.value_ = np.concatenate(values)
     model.sense_ = highspy.ObjSense.kMaximize
-    whole, real = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
     kind = whole if problem.metric == "binary" else real
     model.integrality_ = [whole] * num_topics + [kind] * num_wanting
-
-    solver = highspy.Highs()
-    solver.silent()
-    solver.setOptionValue("threads", 1)  # the same plan on any machine
-    solver.setOptionValue("mip_rel_gap", gap)
-    solver.setOptionValue("mip_abs_gap", 1e-9)
-    solver.setOptionValue("mip_feasibility_tolerance", 1e-9)
-    solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
-    if time_limit is not None:
-        solver.setOptionValue("time_limit", float(time_limit))
-    solver.passModel(model)
-    if start is not None:
-        hint = highspy.HighsSolution()
-        satisfied = problem.satisfaction(start)[wanting]
-        hint.col_value = np.concatenate([start.astype(float), satisfied])
-        solver.setSolution(hint)
-    solver.run()
-    info = solver.getInfo()
-    bound = float(info.mip_dual_bound)
-    proven = bound + 1e-9 * (1 + abs(bound)) if np.isfinite(bound) else None
-    if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-        return Answer(None, proven)
-    served = np.asarray(solver.getSolution().col_value[:num_topics]) > 0.5
-    if not problem.admits(served):
-        return Answer(None, proven)
-    return Answer(served, proven)
+    return model

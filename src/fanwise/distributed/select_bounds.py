@@ -1,0 +1,150 @@
+"""Proven bounds for select on Spark.
+
+The relaxation is the one of :mod:`fanwise.select.relaxation`, with inequalities fitted as in
+:mod:`fanwise.select.covers` and :mod:`fanwise.select.gain_cuts` to the selection found, and then
+every few iterations to the shares of the moment. Inequalities and prices are made in the partitions
+from the shares; per iteration one vector of shares goes out and one of profits comes back. Profits
+are whole numbers rounded up, so the bound does not depend on the number of partitions.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from fanwise.arrays.csr import FloatArray, LongArray
+from fanwise.distributed.blocks import Blocks
+from fanwise.distributed.inputs import Inputs
+from fanwise.distributed.select_passes import CountPrices, Fit, Pay
+from fanwise.distributed.select_search import Search
+from fanwise.select.relaxation import fractional_knapsack, project_shares
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+FITS, ITERATIONS = 12, 3
+"""How often inequalities are fitted, and iterations after each fit."""
+WORTHWHILE = 1e-5
+"""It goes on while the iterations after a fit lower the bound by this much."""
+
+
+class Proof:
+    """Prices in the partitions and shares on the driver, improved in turns (PDHG)."""
+
+    def __init__(self, inputs: Inputs, limit: float, *, is_binary: bool, search: Search) -> None:
+        self._inputs = inputs
+        self._cost = inputs.cost
+        self._room = limit * (1 + RELATIVE_TOLERANCE)
+        self._is_binary = is_binary
+        self._search = search
+        self._theta = 0.0
+        self._reached = math.inf
+
+    def run(self) -> None:
+        """Lower the search's bound until it is good enough, or fits gain nothing more."""
+        state = self._search.state
+        if state is None or self._search.is_over():
+            return
+        self._shares: FloatArray = state.served.astype(np.float64)
+        with ExitStack() as cleanup:
+            # Broadcast variables live until the end: Spark needs them to make lost blocks again.
+            blocks, steps = self._inputs.blocks, ()
+            served: Any = cleanup.enter_context(blocks.broadcast(state.served))
+            for _ in range(FITS):
+                before = self._reached
+                shares = self._send_shares(cleanup)
+                fit = Fit(self._inputs.rates_everywhere, served, steps, shares, self._is_binary)
+                fitted = blocks.refit(fit)
+                cleanup.callback(fitted.release)
+                steps = self._iterate(fitted, shares, cleanup)
+                if blocks is not self._inputs.blocks:
+                    blocks.release()
+                blocks, served = fitted, None
+                if self._search.is_over() or self._reached >= (1 - WORTHWHILE) * before:
+                    break
+
+    def _iterate(self, blocks: Blocks, shares: Any, cleanup: ExitStack) -> tuple[Any, ...]:
+        """Improve prices and shares a few times; return the shares at each step."""
+        steps: tuple[Any, ...] = (shares,)
+        amounts, totals = blocks.sums(Pay(steps, self._search.scale), num_vectors=3)
+        profit, before, highest = amounts.reshape(3, -1) / self._search.scale
+        step = 1 / np.maximum(highest, 1e-3)
+        self._prove(before, int(totals[1]))
+        while True:
+            self._prove(profit, int(totals[0]))
+            if self._search.is_over():
+                break
+            self._move_shares(2 * profit - before, step)
+            if len(steps) == ITERATIONS:
+                break
+            steps += (self._send_shares(cleanup),)
+            amounts, totals = blocks.sums(Pay(steps, self._search.scale))
+            before, profit = profit, amounts / self._search.scale
+        return steps
+
+    def _send_shares(self, cleanup: ExitStack) -> Any:
+        shares = self._shares.astype(np.float32)
+        return cleanup.enter_context(self._inputs.blocks.broadcast(shares))
+
+    def _prove(self, profit: FloatArray, paid: int) -> None:
+        unpaid = (self._search.total - paid) / self._search.scale
+        bound = unpaid + fractional_knapsack(profit, self._cost, self._room)
+        self._reached = min(self._reached, bound)
+        self._search.prove(bound)
+
+    def _move_shares(self, reward: FloatArray, step: FloatArray) -> None:
+        wish = self._shares + step * reward
+        self._shares = np.empty_like(wish)
+        self._theta = project_shares(
+            wish, step * self._cost, self._cost, self._room, self._theta, self._shares
+        )
+
+
+def paper_bound(inputs: Inputs, limit: float, *, is_binary: bool) -> float | None:
+    """Return the bound of Setty et al. (see :func:`fanwise.select.bounds.paper_bound`).
+
+    Distinct prices are sorted on Spark. The driver sees a sum per partition, and the rows of the
+    one partition in which the capacity runs out.
+    """
+    from pyspark.sql import functions as F
+
+    if inputs.has_costs or inputs.has_weights:
+        return None
+    prices = (
+        inputs.blocks.map(CountPrices(inputs.rates_everywhere), "price double, count long")
+        .groupBy("price")
+        .agg(F.sum("count").alias("count"))
+        .sort("price")
+        .withColumn("part", F.spark_partition_id())
+        .persist()
+    )
+    try:
+        spent = F.sum(F.col("price") * F.col("count"))
+        parts = prices.groupBy("part").agg(spent, F.sum("count")).collect()
+        count, left = 0, limit * (1 + RELATIVE_TOLERANCE)
+        for part, total, many in sorted(parts):
+            if total <= left:
+                count, left = count + many, left - total
+                continue
+            rows = prices.where(F.col("part") == part).select("price", "count").toArrow()
+            count += affordable(
+                rows.column("price").to_numpy(), rows.column("count").to_numpy(), left
+            )
+            break
+    finally:
+        prices.unpersist()
+    return float(count if is_binary else count + 1)
+
+
+def affordable(prices: FloatArray, counts: LongArray, left: float) -> int:
+    """Return how many of the cheapest fit; prices ascend."""
+    order = np.argsort(prices, kind="stable")
+    total = 0
+    for price, count in zip(prices[order], counts[order], strict=True):
+        many = min(int(left // price), int(count))
+        total += many
+        left -= many * price
+        if many < count:
+            break
+    return total
