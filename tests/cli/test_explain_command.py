@@ -48,7 +48,7 @@ def test_other_problems_are_declined(run, workload, tmp_path):
 
 
 def test_reproduce_refuses_what_it_cannot(run, tmp_path):
-    for arguments in (("provision",), ("select", "--scale", "huge"), ("select", "--scale", "0")):
+    for arguments in (("dance",), ("select", "--scale", "huge"), ("provision", "--scale", "0")):
         done = run("reproduce", *arguments, "--out", tmp_path / "r")
         assert done.status == 2
         assert is_one_line(done.err)

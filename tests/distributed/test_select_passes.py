@@ -18,7 +18,7 @@ from fanwise.distributed.select_search import State
 from fanwise.select.bounds import tight_bound
 from fanwise.select.greedy import greedy as run_greedy
 from fanwise.select.greedy import served_by
-from fanwise.select.relaxation import fractional_knapsack
+from fanwise.select.relaxing.relaxation import fractional_knapsack
 from fanwise.workload.generators.spotify import spotify
 from fanwise.workload.generators.twitter import twitter
 

@@ -12,11 +12,15 @@ from tests.strategies import Instance, instances
 
 import fanwise as fw
 from fanwise.errors import InfeasibleError, ParameterError
-from fanwise.select import capacity_bounds as bounding
 from fanwise.select.bounds import tight_bound
-from fanwise.select.capacity_bounds import capacity_bounds, choose_stops, fractional_knapsacks
 from fanwise.select.problem import METRICS
-from fanwise.select.relaxation import fractional_knapsack
+from fanwise.select.relaxing import capacity_bounds as bounding
+from fanwise.select.relaxing.capacity_bounds import (
+    capacity_bounds,
+    choose_stops,
+    fractional_knapsacks,
+)
+from fanwise.select.relaxing.relaxation import fractional_knapsack
 from fanwise.select.sweep import capacity_curve, has_room
 from fanwise.workload.generators.spotify import spotify
 

@@ -14,8 +14,8 @@ from fanwise.errors import InputError, PlanError
 from fanwise.report.plans import plan_section
 from fanwise.select.bounds import paper_bound
 from fanwise.select.coverage import coverage_curve, paper_bounds
-from fanwise.select.explain import explain_plan, explain_topic, passages
-from fanwise.select.explain_wording import reason, topic_passages
+from fanwise.select.explaining.explain import explain_plan, explain_topic, passages
+from fanwise.select.explaining.wording import reason, topic_passages
 
 METRICS = ("binary", "fractional")
 

@@ -8,10 +8,10 @@ from tests.oracles import select_oracle
 from tests.strategies import Instance, instances
 
 import fanwise as fw
-from fanwise.select import benefit_kernels, bucket_kernels
+from fanwise.select.benefits import benefit_kernels, bucket_kernels
+from fanwise.select.benefits.queue_kernels import entry_key, entry_topic, pack_entry
 from fanwise.select.greedy import greedy_binary, share_scale
 from fanwise.select.greedy_naive import order_binary
-from fanwise.select.queue_kernels import entry_key, entry_topic, pack_entry
 
 
 def pose(instance, capacity):

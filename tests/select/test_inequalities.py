@@ -13,8 +13,8 @@ from tests.oracles import select_oracle
 from tests.strategies import instances, odd_rates
 
 import fanwise as fw
-from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
-from fanwise.select.gain_cuts import fit_gains, no_constants
+from fanwise.select.relaxing.covers import cover_inequalities, plain_inequalities, separate
+from fanwise.select.relaxing.gain_cuts import fit_gains, no_constants
 
 
 def subsets(topics):

@@ -7,10 +7,11 @@ import pytest
 import fanwise as fw
 from fanwise.cli.main import main
 from fanwise.progress import SILENT
-from fanwise.select import reproduce, reproduce_runs
 from fanwise.select.greedy import greedy_binary, greedy_fractional
 from fanwise.select.greedy_naive import order_binary, order_fractional
-from fanwise.select.windows import simulated_hours
+from fanwise.select.reproducing import reproduce
+from fanwise.select.reproducing import runs as reproduce_runs
+from fanwise.select.reproducing.windows import simulated_hours
 from fanwise.workload.generators.spotify import spotify
 
 PICTURES = ("fig2-coverage-binary", "fig3-coverage-fractional", "fig4-ratios", "fig5-seconds",

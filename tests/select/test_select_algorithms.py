@@ -13,11 +13,11 @@ from tests.strategies import Instance, instances
 import fanwise as fw
 from fanwise.errors import ParameterError
 from fanwise.select.bounds import tight_bound
-from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
 from fanwise.select.exact import solve_milp
 from fanwise.select.greedy import greedy
 from fanwise.select.greedy import served_by as greedy_start
-from fanwise.select.relaxation import Relaxation
+from fanwise.select.relaxing.covers import cover_inequalities, plain_inequalities, separate
+from fanwise.select.relaxing.relaxation import Relaxation
 from fanwise.workload.generators.spotify import spotify
 
 

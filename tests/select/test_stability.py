@@ -16,10 +16,10 @@ from tests.strategies import Instance, instances
 import fanwise as fw
 from fanwise.errors import InfeasibleError, ParameterError, PlanError, VerificationError
 from fanwise.planning.families import FAMILIES
-from fanwise.select.covers import cover_inequalities, plain_inequalities
-from fanwise.select.previous import Previous
 from fanwise.select.problem import served_topics
-from fanwise.select.relaxation import Relaxation
+from fanwise.select.relaxing.covers import cover_inequalities, plain_inequalities
+from fanwise.select.relaxing.relaxation import Relaxation
+from fanwise.select.stability.previous import Previous
 
 ALGORITHMS = tuple(FAMILIES["select"].stages["algorithm"])
 WEIGHING = ("best", "greedy", "exact")

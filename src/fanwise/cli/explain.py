@@ -49,8 +49,8 @@ def explain(
             "fanwise report shows the others."
         )
     loaded = load_workload(workload)
-    from fanwise.select.explain import explain_plan, explain_topic, passages
-    from fanwise.select.explain_wording import topic_passages
+    from fanwise.select.explaining.explain import explain_plan, explain_topic, passages
+    from fanwise.select.explaining.wording import topic_passages
 
     with console.progress() as progress, progress.step("explaining"):
         if as_json:

@@ -34,7 +34,7 @@ class Block(NamedTuple):
     """The subscribers of one partition that need something, and what they want.
 
     The last three are empty until a pass fits an inequality per subscriber (see
-    :mod:`fanwise.select.relaxation`): its coefficients, its constant, and its price.
+    :mod:`fanwise.select.relaxing.relaxation`): its coefficients, its constant, and its price.
     """
 
     indptr: LongArray

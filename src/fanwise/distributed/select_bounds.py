@@ -1,10 +1,11 @@
 """Proven bounds for select on Spark.
 
-The relaxation is the one of :mod:`fanwise.select.relaxation`, with inequalities fitted as in
-:mod:`fanwise.select.covers` and :mod:`fanwise.select.gain_cuts` to the selection found, and then
-every few iterations to the shares of the moment. Inequalities and prices are made in the partitions
-from the shares; per iteration one vector of shares goes out and one of profits comes back. Profits
-are whole numbers rounded up, so the bound does not depend on the number of partitions.
+The relaxation is the one of :mod:`fanwise.select.relaxing.relaxation`, with inequalities fitted as
+in :mod:`fanwise.select.relaxing.covers` and :mod:`fanwise.select.relaxing.gain_cuts` to the
+selection found, and then every few iterations to the shares of the moment. Inequalities and prices
+are made in the partitions from the shares; per iteration one vector of shares goes out and one of
+profits comes back. Profits are whole numbers rounded up, so the bound does not depend on the number
+of partitions.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from fanwise.distributed.blocks import Blocks
 from fanwise.distributed.inputs import Inputs
 from fanwise.distributed.select_passes import CountPrices, Fit, Pay
 from fanwise.distributed.select_search import Search
-from fanwise.select.relaxation import fractional_knapsack, project_shares
+from fanwise.select.relaxing.relaxation import fractional_knapsack, project_shares
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 FITS, ITERATIONS = 12, 3

@@ -101,7 +101,7 @@ def add_profits(
     """Add up what subscribers pay for each topic, rounded up; returns what they pay in all.
 
     The latter is price x (1 - constant), rounded down: both ways keep the bound valid (see
-    :mod:`fanwise.select.relaxation`).
+    :mod:`fanwise.select.relaxing.relaxation`).
     """
     paid = 0
     for row in range(len(indptr) - 1):

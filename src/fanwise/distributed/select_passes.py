@@ -69,7 +69,7 @@ class Fit:
     is_binary: bool
 
     def __call__(self, block: Block) -> Block:
-        from fanwise.select.covers import fill_cover_coefficients, fill_plain_coefficients
+        from fanwise.select.relaxing.covers import fill_cover_coefficients, fill_plain_coefficients
 
         # A hair less than tau_v keeps the inequalities valid for what counts as satisfied.
         demand = block.demand * (1 - RELATIVE_TOLERANCE)
@@ -102,8 +102,8 @@ class Fit:
         return block
 
     def _mix(self, block: Block, demand: npt.NDArray[np.float64]) -> None:
-        from fanwise.select.covers import mix_broken
-        from fanwise.select.gain_cuts import mix_gains
+        from fanwise.select.relaxing.covers import mix_broken
+        from fanwise.select.relaxing.gain_cuts import mix_gains
 
         widest = int(np.diff(block.indptr).max(initial=0))
         shares = self.shares.value.astype(np.float64)
@@ -174,7 +174,7 @@ def price_ceiling(block: Block) -> Hints:
 
 def moved_prices(block: Block, steps: tuple[Broadcast, ...]) -> Hints:
     """Return the prices after some steps of the primal-dual method, given the shares at each."""
-    from fanwise.select.relaxation import move_prices, sum_coefficients
+    from fanwise.select.relaxing.relaxation import move_prices, sum_coefficients
 
     ceiling, many = price_ceiling(block), len(block.demand)
     row_sums = np.empty(many, dtype=np.float32)

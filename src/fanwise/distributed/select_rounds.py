@@ -9,7 +9,7 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.distributed.inputs import Inputs
 from fanwise.distributed.select_passes import Look
 from fanwise.distributed.select_search import Search, Served, State
-from fanwise.select.relaxation import fractional_knapsack
+from fanwise.select.relaxing.relaxation import fractional_knapsack
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 Topics = npt.NDArray[np.int64]

@@ -138,8 +138,8 @@ SELECT = Family(
     default="best",
     keys={"topics": ("topic",)},
     engines={"spark": "fanwise.distributed.select:solve_on_spark"},
-    explain="fanwise.select.explain:passages",
-    reproduce="fanwise.select.reproduce:reproduce",
+    explain="fanwise.select.explaining.explain:passages",
+    reproduce="fanwise.select.reproducing.reproduce:reproduce",
 )
 
 PROVISION = Family(
@@ -202,6 +202,11 @@ PROVISION = Family(
     },
     default="best+best",
     keys={"vms": ("vm",), "allocation": ("vm", "topic", "subscriber")},
+    engines={
+        "stream": "fanwise.provision.streamed.solve:solve_streamed",
+        "spark": "fanwise.distributed.provision:solve_on_spark",
+    },
+    reproduce="fanwise.provision.reproduce:reproduce",
 )
 
 FAMILIES: Mapping[str, Family] = {family.name: family for family in (SELECT, PROVISION)}

@@ -2,10 +2,10 @@
 
 It starts from ``greedy`` and is never worse. Rounds alternate between the two sides of the gap: the
 relaxation, under inequalities fitted to a good selection and then to the relaxation itself (see
-:mod:`fanwise.select.covers` and :mod:`fanwise.select.gain_cuts`), lowers the bound and points to
-topics; rounding, greedy completion and dropping what earns least turn them into better selections.
-Small instances go to HiGHS for what is left of the gap. It stops at the target gap, at the time
-limit, or when rounds change nothing.
+:mod:`fanwise.select.relaxing.covers` and :mod:`fanwise.select.relaxing.gain_cuts`), lowers the
+bound and points to topics; rounding, greedy completion and dropping what earns least turn them into
+better selections. Small instances go to HiGHS for what is left of the gap. It stops at the target
+gap, at the time limit, or when rounds change nothing.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import replace
 from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Outcome, Run
 from fanwise.progress import Step
-from fanwise.select import stable
 from fanwise.select.bounds import quick_bound, whole
-from fanwise.select.changes import nearest
 from fanwise.select.exact import solve_milp
 from fanwise.select.greedy import greedy, served_by
 from fanwise.select.improve import Served, drop_and_refill, round_shares
 from fanwise.select.problem import Selection
-from fanwise.select.relaxation import Relaxation
-from fanwise.select.tightening import fit_to, plain_relaxation, tighten
+from fanwise.select.relaxing.relaxation import Relaxation
+from fanwise.select.relaxing.tightening import fit_to, plain_relaxation, tighten
+from fanwise.select.stability import stable
+from fanwise.select.stability.changes import nearest
 
 DEFAULT_TIME_LIMIT = 60.0
 DEFAULT_GAP = 1e-4

@@ -41,7 +41,7 @@ def knapsack_bound(problem: Selection) -> float:
     most a knapsack over these profits; its linear relaxation is solved by sorting.
     """
     from fanwise.select.kernels import topic_profits
-    from fanwise.select.relaxation import Fixed, fractional_knapsack
+    from fanwise.select.relaxing.relaxation import Fixed, fractional_knapsack
 
     profits: FloatArray = topic_profits(
         *problem.workload.followers,
@@ -70,10 +70,11 @@ def tight_bound(problem: Selection) -> float:
     weigh changes do better.
 
     For the binary metric its inequalities are first fitted to the greedy selection (see
-    :mod:`fanwise.select.covers`), for both then to the relaxation. ``best`` goes on from there.
+    :mod:`fanwise.select.relaxing.covers`), for both then to the relaxation. ``best`` goes on from
+    there.
     """
     from fanwise.select.greedy import greedy, served_by
-    from fanwise.select.tightening import fit_to, plain_relaxation, tighten
+    from fanwise.select.relaxing.tightening import fit_to, plain_relaxation, tighten
 
     problem = problem.freed()
     quick = quick_bound(problem)

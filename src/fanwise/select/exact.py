@@ -14,8 +14,8 @@ import numpy.typing as npt
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Outcome, Run
 from fanwise.select.bounds import quick_bound, whole
-from fanwise.select.changes import compare_with_free, nearest
 from fanwise.select.problem import Selection
+from fanwise.select.stability.changes import compare_with_free, nearest
 
 MAX_PAIRS = 200_000
 TOLERANCE = 1e-6

@@ -11,7 +11,7 @@ of the two is at least ½(1 - 1/e) of the optimum. The paper refreshes old gains
 accepted topic; here they are refreshed before every choice, which equals computing all anew.
 
 Ratios that agree to seven digits tie; ties go to the smaller id. Near-linear in the pairs in
-practice: see :mod:`fanwise.select.benefit_kernels` for how.
+practice: see :mod:`fanwise.select.benefits.benefit_kernels` for how.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Trajectory(NamedTuple):
 
 def solve(problem: Selection, run: Run) -> Outcome:
     """Serve topics greedily; where changes count, near what was served before."""
-    from fanwise.select.stable import solve_near
+    from fanwise.select.stability.stable import solve_near
 
     with run.progress.step("greedy selection"):
         served = served_by(problem, greedy(problem))
@@ -109,10 +109,10 @@ def greedy_binary(
     Benefits are divided by ``price`` in place of the cost where it is given; the capacity is always
     used up by the cost.
     """
-    from fanwise.select import benefit_kernels as kernels
-    from fanwise.select.arrange import arrange
-    from fanwise.select.bucket_kernels import empty_queue
-    from fanwise.select.row_kernels import Needs
+    from fanwise.select.benefits import benefit_kernels as kernels
+    from fanwise.select.benefits.arrange import arrange
+    from fanwise.select.benefits.bucket_kernels import empty_queue
+    from fanwise.select.benefits.row_kernels import Needs
 
     workload = problem.workload
     missing, rates, used = start_from(problem, served)
@@ -157,7 +157,7 @@ def greedy_fractional(
 
     Type R divides gains by ``price`` in place of the cost where it is given.
     """
-    from fanwise.select.lazy_kernels import lazy_order, queue_gains
+    from fanwise.select.benefits.lazy_kernels import lazy_order, queue_gains
 
     workload, demand = problem.workload, problem.demand
     missing, rates, used = start_from(problem, served)

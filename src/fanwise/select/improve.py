@@ -10,7 +10,7 @@ from fanwise.arrays.jit import kernel
 from fanwise.arrays.threads import cut_rows, in_threads
 from fanwise.select.greedy import complete
 from fanwise.select.problem import Selection
-from fanwise.select.relaxation import Relaxation
+from fanwise.select.relaxing.relaxation import Relaxation
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 Served = npt.NDArray[np.bool_]

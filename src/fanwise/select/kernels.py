@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.select.queue_kernels import (
+from fanwise.select.benefits.queue_kernels import (
     drop_first,
     entry_key,
     entry_topic,

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from fanwise.select.coverage import Curve, coverage_curve
-from fanwise.select.explain import problem_of
+from fanwise.select.explaining.explain import problem_of
+from fanwise.select.explaining.shortages import bin_edges, bin_label
 from fanwise.select.problem import Selection, served_topics
-from fanwise.select.shortages import bin_edges, bin_label
 from fanwise.workload.look import (
     BLUE,
     GREEN,

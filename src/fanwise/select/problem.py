@@ -15,7 +15,7 @@ import pyarrow as pa
 from fanwise.arrays.csr import FloatArray
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.problem import Measurement, Problem
-from fanwise.select.previous import Previous, carry_over, mark_topics
+from fanwise.select.stability.previous import Previous, carry_over, mark_topics
 from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau, TopicWorkload
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ With less capacity, greedy makes the same choices up to the first topic that no 
 it, it goes on with others that do. What the common choices reach is therefore exact where nothing
 else fits, in particular at every capacity that the run itself passed through, and otherwise a lower
 bound on what greedy reaches. The fractional metric has two runs (by gain, and by gain per cost);
-the larger counts at each capacity. Bounds: see :mod:`fanwise.select.capacity_bounds`.
+the larger counts at each capacity. Bounds: see :mod:`fanwise.select.relaxing.capacity_bounds`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy.typing as npt
 from fanwise.errors import ParameterError
 from fanwise.planning.sweep import Point, Sweep
 from fanwise.progress import SILENT, Progress
-from fanwise.select.capacity_bounds import capacity_bounds, served_within
 from fanwise.select.greedy import Trajectory, greedy_binary, greedy_fractional, is_better
 from fanwise.select.problem import Selection, parse_capacity
+from fanwise.select.relaxing.capacity_bounds import capacity_bounds, served_within
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 DEFAULT_PERCENTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)

@@ -20,8 +20,8 @@ import numpy.typing as npt
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.threads import cut_rows, in_threads
-from fanwise.select.covers import PIECES, ROUND_UP, Coefficients, order_by_share
 from fanwise.select.problem import Selection
+from fanwise.select.relaxing.covers import PIECES, ROUND_UP, Coefficients, order_by_share
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 Constants = npt.NDArray[np.float32]

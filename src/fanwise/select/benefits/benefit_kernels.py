@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.select.bucket_kernels import (
+from fanwise.select.benefits.bucket_kernels import (
     NUM_BUCKETS,
     Keys,
     Queue,
@@ -35,7 +35,7 @@ from fanwise.select.bucket_kernels import (
     make_room,
     wait_entry,
 )
-from fanwise.select.queue_kernels import (
+from fanwise.select.benefits.queue_kernels import (
     Entries,
     drop_first,
     entry_key,
@@ -43,7 +43,7 @@ from fanwise.select.queue_kernels import (
     make_key,
     pack_entry,
 )
-from fanwise.select.row_kernels import Record, Records, Rows, share_of
+from fanwise.select.benefits.row_kernels import Record, Records, Rows, share_of
 
 Flags = npt.NDArray[np.bool_]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
 from fanwise.arrays.threads import cut_rows, in_threads, num_threads
-from fanwise.select.row_kernels import (
+from fanwise.select.benefits.row_kernels import (
     AUDIENCE,
     HEAVY,
     SUBSCRIBER,

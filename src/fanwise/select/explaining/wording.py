@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanwise.planning.explanation import Lines, Listing, Passage
-from fanwise.select.cases import PlanCase, TopicCase
+from fanwise.select.explaining.cases import PlanCase, TopicCase
 from fanwise.wording import number, percent
 
 

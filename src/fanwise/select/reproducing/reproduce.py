@@ -2,9 +2,9 @@
 
 Their trace is not public: a synthetic workload with the statistics that they tell stands in for it
 (:mod:`fanwise.workload.generators.spotify`), and simulated hours of it for their stream
-(:mod:`fanwise.select.windows`). Settings are the paper's: cost = rate x followers, a capacity of
-10% of the cost of everything, tau from 1% to 100% of the mean rate; for the hours tau 20 and
-capacities from 1% to 50%.
+(:mod:`fanwise.select.reproducing.windows`). Settings are the paper's: cost = rate x followers, a
+capacity of 10% of the cost of everything, tau from 1% to 100% of the mean rate; for the hours tau
+20 and capacities from 1% to 50%.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from dataclasses import astuple, fields
 
 from fanwise.planning.reproduction import Reproduction
 from fanwise.progress import SILENT, Progress
-from fanwise.select.reproduce_remarks import compare, notes
-from fanwise.select.reproduce_rows import Row, hour_rows, listings, quality_rows, seconds_rows
-from fanwise.select.reproduce_runs import (
+from fanwise.select.reproducing.remarks import compare, notes
+from fanwise.select.reproducing.rows import Row, hour_rows, listings, quality_rows, seconds_rows
+from fanwise.select.reproducing.runs import (
     measure_hours,
     measure_quality,
     measure_seconds,
     warm_up,
 )
-from fanwise.select.reproduce_settings import SLOW_SCALE, SOURCE
+from fanwise.select.reproducing.settings import SLOW_SCALE, SOURCE
 from fanwise.workload.generators.spotify import spotify
 
 
@@ -35,7 +35,7 @@ def reproduce(scale: float, *, seed: int = 0, progress: Progress = SILENT) -> Re
     seed
         Makes the workload repeatable; running times are what they are.
     """
-    from fanwise.select import reproduce_plots as plots
+    from fanwise.select.reproducing import plots as plots
 
     workload = spotify(scale=scale, seed=seed, progress=progress)
     smaller = workload

@@ -12,8 +12,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from fanwise.select.plots import label_coverage
 from fanwise.select.problem import METRICS
-from fanwise.select.reproduce_runs import Hour, Quality, Seconds
-from fanwise.select.reproduce_settings import HOUR_CAPACITIES, NAMED_TAUS, TAUS
+from fanwise.select.reproducing.runs import Hour, Quality, Seconds
+from fanwise.select.reproducing.settings import HOUR_CAPACITIES, NAMED_TAUS, TAUS
 from fanwise.workload.look import (
     BLUE,
     COLOURS,

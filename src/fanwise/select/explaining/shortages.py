@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
-from fanwise.select.cases import Shortage
+from fanwise.select.explaining.cases import Shortage
 from fanwise.select.problem import Selection
 
 

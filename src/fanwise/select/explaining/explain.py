@@ -14,12 +14,9 @@ import pyarrow.compute as pc
 from fanwise.errors import InputError, PlanError
 from fanwise.planning.explanation import Passage
 from fanwise.planning.plan import Plan
-from fanwise.select.cases import PlanCase, Purchase, TopicCase
-from fanwise.select.explain_wording import plan_passages
-from fanwise.select.greedy import complete
-from fanwise.select.problem import Selection, served_topics
-from fanwise.select.shortages import list_shortages
-from fanwise.select.standings import (
+from fanwise.select.explaining.cases import PlanCase, Purchase, TopicCase
+from fanwise.select.explaining.shortages import list_shortages
+from fanwise.select.explaining.standings import (
     Served,
     best_offloaded,
     by_earnings,
@@ -29,6 +26,9 @@ from fanwise.select.standings import (
     weakest_served,
     weigh,
 )
+from fanwise.select.explaining.wording import plan_passages
+from fanwise.select.greedy import complete
+from fanwise.select.problem import Selection, served_topics
 from fanwise.workload.topic import RELATIVE_TOLERANCE, TopicWorkload
 
 STEP = 0.01

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fanwise.select.covers import cover_inequalities, plain_inequalities, separate
-from fanwise.select.gain_cuts import fit_gains
 from fanwise.select.improve import Served
 from fanwise.select.problem import Selection
-from fanwise.select.relaxation import Relaxation
+from fanwise.select.relaxing.covers import cover_inequalities, plain_inequalities, separate
+from fanwise.select.relaxing.gain_cuts import fit_gains
+from fanwise.select.relaxing.relaxation import Relaxation
 
 
 def plain_relaxation(problem: Selection) -> Relaxation:

@@ -9,8 +9,8 @@ import numpy as np
 
 from fanwise.planning.explanation import Listing
 from fanwise.select.problem import METRICS
-from fanwise.select.reproduce_runs import Hour, Quality, Seconds
-from fanwise.select.reproduce_settings import (
+from fanwise.select.reproducing.runs import Hour, Quality, Seconds
+from fanwise.select.reproducing.settings import (
     HOUR_CAPACITIES,
     HOUR_TAU,
     HOURS,

@@ -1,8 +1,8 @@
 """The linear relaxation of select and proven bounds from it, by a first-order method.
 
-Given one valid inequality per subscriber (see :mod:`fanwise.select.covers`), satisfaction of v is
-at most the smaller of 1 and c_v + the sum of b_vt x_t, with x_t the served share of topic t. For
-*any* prices 0 <= u_v <= w_v, the optimum is at most
+Given one valid inequality per subscriber (see :mod:`fanwise.select.relaxing.covers`), satisfaction
+of v is at most the smaller of 1 and c_v + the sum of b_vt x_t, with x_t the served share of topic
+t. For *any* prices 0 <= u_v <= w_v, the optimum is at most
 
     sum of (w_v - u_v (1 - c_v)) + the fractional knapsack over topics with G_t = sum of u_v b_vt,
 
@@ -19,8 +19,8 @@ import numpy.typing as npt
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.threads import cut_rows, in_threads
-from fanwise.select.covers import Coefficients
 from fanwise.select.problem import Selection
+from fanwise.select.relaxing.covers import Coefficients
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 Prices = npt.NDArray[np.float32]

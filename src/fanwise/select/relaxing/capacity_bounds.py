@@ -1,10 +1,10 @@
 """Bounds at many capacities from one linear relaxation.
 
-For any prices, what :mod:`fanwise.select.relaxation` proves holds at *every* capacity: only the
-knapsack has another limit, and one sort of profit per cost solves it for all of them. Inequalities
-fitted at one capacity are valid at all, too. So one relaxation walks from capacity to capacity,
-each time starting from where it is, which is close; each set of prices on the way is tried at every
-capacity, and the smallest bound counts.
+For any prices, what :mod:`fanwise.select.relaxing.relaxation` proves holds at *every* capacity:
+only the knapsack has another limit, and one sort of profit per cost solves it for all of them.
+Inequalities fitted at one capacity are valid at all, too. So one relaxation walks from capacity to
+capacity, each time starting from where it is, which is close; each set of prices on the way is
+tried at every capacity, and the smallest bound counts.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.progress import SILENT, Progress
 from fanwise.select.bounds import whole
 from fanwise.select.coverage import paper_bounds
-from fanwise.select.covers import plain_inequalities
 from fanwise.select.greedy import Trajectory, greedy_binary
 from fanwise.select.problem import Selection
-from fanwise.select.relaxation import ROUNDING, Relaxation
-from fanwise.select.tightening import fit_to, tighten
+from fanwise.select.relaxing.covers import plain_inequalities
+from fanwise.select.relaxing.relaxation import ROUNDING, Relaxation
+from fanwise.select.relaxing.tightening import fit_to, tighten
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 MAX_STOPS = 24

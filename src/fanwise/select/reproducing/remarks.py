@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from fanwise.planning.reproduction import Comparison
 from fanwise.select.problem import METRICS
-from fanwise.select.reproduce_rows import mean_at, mean_of
-from fanwise.select.reproduce_runs import Hour, Quality, Seconds, share
-from fanwise.select.reproduce_settings import (
+from fanwise.select.reproducing.rows import mean_at, mean_of
+from fanwise.select.reproducing.runs import Hour, Quality, Seconds, share
+from fanwise.select.reproducing.settings import (
     FIRST_HOUR,
     HOUR_TAU,
     HOURS,

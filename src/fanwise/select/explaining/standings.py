@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, LongArray
-from fanwise.select.cases import Standing
+from fanwise.select.explaining.cases import Standing
 from fanwise.select.improve import topic_losses
 from fanwise.select.problem import Selection
 from fanwise.workload.topic import RELATIVE_TOLERANCE

@@ -8,7 +8,7 @@ is left is spent, and dropping the topics that earn least and filling up again i
 
 The bound is that of the linear relaxation with the price of a change as one more multiplier: for
 every price p >= 0, the optimum with at most K changes is at most the optimum of (value - p x
-changes) plus p x K (see :class:`fanwise.select.relaxation.Relaxation`).
+changes) plus p x K (see :class:`fanwise.select.relaxing.relaxation.Relaxation`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Outcome, Run
 from fanwise.select.bounds import whole
-from fanwise.select.changes import compare_with_free, nearest
 from fanwise.select.exact import solve_milp
 from fanwise.select.greedy import continue_from
 from fanwise.select.improve import Served, topic_losses
 from fanwise.select.problem import Selection
-from fanwise.select.relaxation import Relaxation
-from fanwise.select.tightening import fit_to, plain_relaxation, tighten
+from fanwise.select.relaxing.relaxation import Relaxation
+from fanwise.select.relaxing.tightening import fit_to, plain_relaxation, tighten
+from fanwise.select.stability.changes import compare_with_free, nearest
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 BISECTIONS = 8

@@ -11,12 +11,12 @@ import numpy as np
 
 from fanwise.progress import Progress
 from fanwise.select.bounds import paper_bound
-from fanwise.select.capacity_bounds import capacity_bounds
 from fanwise.select.coverage import Curve, coverage_curve
 from fanwise.select.greedy import Trajectory, greedy, greedy_binary, greedy_fractional
 from fanwise.select.greedy_naive import order_fractional
 from fanwise.select.problem import METRICS, Metric, Selection
-from fanwise.select.reproduce_settings import (
+from fanwise.select.relaxing.capacity_bounds import capacity_bounds
+from fanwise.select.reproducing.settings import (
     CAPACITY,
     FIRST_HOUR,
     HOUR_CAPACITIES,
@@ -27,7 +27,7 @@ from fanwise.select.reproduce_settings import (
     SLOW,
     TAUS,
 )
-from fanwise.select.windows import simulated_hours
+from fanwise.select.reproducing.windows import simulated_hours
 from fanwise.wording import number
 from fanwise.workload.generators.spotify import spotify
 from fanwise.workload.topic import TopicWorkload

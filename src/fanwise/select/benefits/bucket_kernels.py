@@ -1,8 +1,8 @@
 """A priority queue of very many entries, few of which are near the top.
 
-Entries (see :mod:`fanwise.select.queue_kernels`) whose leading bits reach a *floor* stand in a
-small heap. All others wait in lists, one for each value of the leading bits, and cost nothing until
-the floor comes down to them; most are out of date by then.
+Entries (see :mod:`fanwise.select.benefits.queue_kernels`) whose leading bits reach a *floor* stand
+in a small heap. All others wait in lists, one for each value of the leading bits, and cost nothing
+until the floor comes down to them; most are out of date by then.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import IntArray
 from fanwise.arrays.jit import kernel
-from fanwise.select.queue_kernels import Entries, entry_key, entry_topic
+from fanwise.select.benefits.queue_kernels import Entries, entry_key, entry_topic
 
 Keys = npt.NDArray[np.float32]
 

@@ -1,0 +1,1 @@
+"""What the greedy algorithms work on: rows, queues and the order they serve topics in."""

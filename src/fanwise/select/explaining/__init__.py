@@ -1,0 +1,1 @@
+"""Why a selection is what it is."""

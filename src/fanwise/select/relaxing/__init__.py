@@ -1,0 +1,1 @@
+"""The linear relaxation, the inequalities that tighten it, and the bounds it proves."""

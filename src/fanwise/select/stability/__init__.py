@@ -1,0 +1,1 @@
+"""Plans that stay near the one in force."""
