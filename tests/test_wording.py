@@ -24,6 +24,8 @@ def test_number(value, text):
 
 def test_percent():
     assert percent(0.1234) == "12.3%"
+    assert percent(0.0) == "0%"
+    assert percent(2.3e-7) == "<0.0001%"
     assert percent(None) == "–"  # noqa: RUF001
 
 

@@ -23,9 +23,11 @@ def number(value: Any) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Write a share in percent."""
+    """Write a share in percent; what is too little to matter is said to be."""
     if share is None:
         return ABSENT
+    if 0 < abs(share) < 1e-6:
+        return "<0.0001%"
     return f"{100 * share:.3g}%"
 
 

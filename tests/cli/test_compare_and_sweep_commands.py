@@ -193,6 +193,74 @@ def test_sweep_machines(run, workload, tmp_path):
     assert "machines" in run(*sweep("provision", workload, "--taus", "5,60")).out
 
 
+def test_sweep_message_sizes_and_horizons(run, workload, tmp_path):
+    more = ("--message-sizes", "100,200", "--horizons", "1d,10d", "--tau", 25, "--reserve", "20%")
+    done = run(*sweep("provision", workload, *more, "--json"))
+    assert done.status == 0
+    assert done.json["varied"] == ["message_bytes", "horizon_seconds"]
+    assert done.json["parameters"]["reserve"] == 0.2
+    points = done.json["points"]
+    assert [(point["message_bytes"], point["horizon_seconds"] / 86400) for point in points] == [
+        (100, 1), (100, 10), (200, 1), (200, 10),
+    ]  # fmt: skip
+    day, ten_days, twice, _ = (point["value"] for point in points)
+    assert ten_days == pytest.approx(10 * day)
+    assert twice > day
+    for point in points:
+        plan = run(
+            *("provision", workload, "--tau", 25, "--message-bytes", point["message_bytes"]),
+            *("--horizon", f"{point['horizon_seconds']}s", "--reserve", "20%"),
+            *("--out", tmp_path / "plan", "--overwrite", "--json"),
+        ).json
+        assert (plan["objective"], plan["bound"]) == (point["value"], point["bound"])
+    shown = run(*sweep("provision", workload, *more, "--out", tmp_path / "curve"))
+    assert "10 days" in shown.out
+    assert (tmp_path / "curve" / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+CATALOGUE = "instance,usd_per_hour,mbps\nslow,1,0.00002\nfast,1.5,0.00004\n"
+
+
+def test_sweep_machines_of_a_catalogue_with_auto(run, workload, tmp_path):
+    (tmp_path / "types.csv").write_text(CATALOGUE)
+    more = ("--catalog", tmp_path / "types.csv", "--instances", "slow,fast,auto", "--tau", 25)
+    done = run(*sweep("provision", workload, *more, "--json"))
+    assert done.status == 0
+    slow, fast, auto = (point["value"] for point in done.json["points"])
+    assert auto <= min(slow, fast)
+
+
+def test_cost_against_tau_is_drawn(run, workload, tmp_path, monkeypatch):
+    from fanwise.provision import plots
+
+    drawn = []
+    draw = plots.plot_cost_against_tau
+    monkeypatch.setattr(
+        plots, "plot_cost_against_tau", lambda curves: drawn.append(curves) or draw(curves)
+    )
+    out = tmp_path / "curve"
+    assert run(*sweep("provision", workload, "--taus", "5,60", "--out", out)).status == 0
+    ((name, points),) = drawn[0].items()
+    assert name == "best+best"
+    assert [point.parameters["tau"] for point in points] == [5, 60]
+    assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_compare_provisionings_with_a_ladder(run, workload, tmp_path):
+    (tmp_path / "types.csv").write_text(CATALOGUE)
+    more = ("--tau", 25, "--catalog", tmp_path / "types.csv", "--instance", "auto")
+    limits = ("--reserve", "10%", "--message-bytes", 100, "--price-gb", 0.5)
+    some = ("--algorithms", "gsp+cbp,rsp+cbp,best+best,rsp+ffbp")
+    done = run(*compare("provision", workload, *more, *limits, *some, "--plots", tmp_path / "p"))
+    assert done.status == 0
+    assert {file.name for file in (tmp_path / "p").iterdir()} == {"comparison.png", "ladder.png"}
+    found = run(*compare("provision", workload, *more, *limits, *some, "--json")).json
+    assert found["parameters"]["reserve"] == 0.1
+    assert found["parameters"]["message_bytes"] == 100
+    assert found["parameters"]["price_gb_in"] == found["parameters"]["price_gb_out"] == 0.5
+    assert found["plans"][0]["algorithm"] == "best+best"
+
+
 def test_points_without_a_plan(run, tmp_path):
     workload = fw.TopicWorkload.from_arrays([1e9, 1.0], [0, 1], [0, 1], message_bytes=1e6)
     fw.write_workload(workload, tmp_path / "large")
@@ -227,6 +295,14 @@ def test_points_without_a_plan(run, tmp_path):
         (("provision", "--taus", "25", "--algorithm", "gsp"), "gsp"),
         (("provision", "--tau", 25, "--instances", "c3.large,huge"), "huge"),
         (("provision", "--instance", "a", "--instances", "b"), "--instances"),
+        (("provision", "--tau", 25, "--message-sizes", "1,big"), "big"),
+        (("provision", "--tau", 25, "--message-sizes", "1,0"), "message_bytes"),
+        (("provision", "--tau", 25, "--horizons", "1d,soon"), "soon"),
+        (("provision", "--message-bytes", 1, "--message-sizes", "1,2"), "--message-sizes"),
+        (("provision", "--horizon", "1d", "--horizons", "1d,2d"), "--horizons"),
+        (("provision", "--taus", "1,2", "--reserve", "all"), "reserve"),
+        (("select", "--tau", 25, "--horizons", "1d"), "--horizons"),
+        (("select", "--tau", 25, "--message-bytes", 9), "--message-bytes"),
     ],
 )
 def test_bad_sweeps_are_one_line_and_write_nothing(run, workload, tmp_path, more, word):

@@ -317,11 +317,26 @@ def test_the_picture_of_a_sweep_has_a_curve_for_each_machine():
     (axes,) = plot_sweep(points, ["tau", "instance"], objective="dollars").axes
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == [
-        "instance c3.large: bound", "instance c3.large: value",
-        "instance c3.xlarge: bound", "instance c3.xlarge: value",
+        "c3.large: bound", "c3.large: value", "c3.xlarge: bound", "c3.xlarge: value",
     ]  # fmt: skip
     assert axes.get_xlabel().startswith("tau")
     (axes,) = plot_sweep(points[:2], ["instance"], objective="dollars").axes
-    assert axes.get_xlabel() == "instance"
+    assert axes.get_xlabel() == "type of machine"
+    for name, values, along, curves in (
+        ("message_bytes", (111.0, 200.0), "horizon (days)", ["111 bytes", "200 bytes"]),
+        ("tau", (7.0, 60.0), "horizon (days)", ["tau 7", "tau 60"]),
+    ):
+        changes = [{name: value, "horizon_seconds": days * 86400.0}
+                   for value in values for days in (1, 30)]  # fmt: skip
+        points = sweep(fw.Provisioning(SMALL, tau=25), changes).points
+        (axes,) = plot_sweep(points, [name, "horizon_seconds"], objective="dollars").axes
+        assert axes.get_xlabel() == along
+        assert list(axes.lines[1].get_xdata()) == [1, 30]
+        labels = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert labels[1::2] == [f"{curve}: value" for curve in curves]
+    far = sweep(fw.Provisioning(SMALL, tau=25), [{"tau": 1}, {"tau": 60}]).points
+    (axes,) = plot_sweep(far, ["tau"], objective="dollars").axes
+    assert axes.get_xscale() == "log"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "60"]
     (axes,) = plot_sweep([], ["tau"], objective="dollars").axes
     assert "no point" in axes.texts[0].get_text()

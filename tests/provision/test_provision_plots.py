@@ -4,7 +4,7 @@ from tests.strategies import Instance
 import fanwise as fw
 from fanwise.planning.sweep import Point
 from fanwise.provision.catalogue import Instance as Machine
-from fanwise.provision.plots import MAX_BARS, plot_cost_against_tau, plot_ladder
+from fanwise.provision.plots import MAX_BARS, ladder_of, plot_cost_against_tau, plot_ladder
 from fanwise.workload.look import encode
 
 
@@ -77,6 +77,15 @@ def test_a_ladder_is_drawn_to_scale():
     assert len(plot_ladder([solve(2, 3, tau=0.0)]).axes[0].texts) == 1
 
 
+def test_the_ladder_goes_from_the_naive_plan_up():
+    plans = ladder()
+    shuffled = [plans[2], plans[3], plans[0], plans[1]]
+    assert ladder_of(shuffled) == plans
+    other = solve(2, 3)
+    assert ladder_of([]) == []
+    assert [plan.algorithm for plan in ladder_of([other])] == ["best+best"]
+
+
 def test_cost_against_tau_is_drawn_with_the_highest_bound():
     def point(tau, value, bound):
         return Point({"tau": tau}, value, bound, value is not None, True, "x")
@@ -95,5 +104,8 @@ def test_cost_against_tau_is_drawn_with_the_highest_bound():
         "bound": [[1, 3.2], [100, 5]],
     }
     assert axes.get_xscale() == "log"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "100"]
+    assert axes.get_ylim()[0] == 0
+    assert axes.get_ylim()[1] > 9
     assert encode(figure, "png")
     assert len(plot_cost_against_tau({"none": curves["none"]}).axes[0].texts) == 1

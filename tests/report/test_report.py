@@ -13,11 +13,15 @@ from typer.testing import CliRunner
 
 from fanwise.cli import report as report_command
 from fanwise.errors import InputError, OutputExistsError, VerificationError
+from fanwise.provision.catalogue import Instance as Machine
+from fanwise.provision.problem import Provisioning
 from fanwise.report import page
 from fanwise.report.page import Facts, Picture, Report, Table, Text, Verdict
 from fanwise.report.plans import overview_section, plan_section, verification
+from fanwise.report.provisionings import money_items
 from fanwise.report.workloads import ingest_section, workload_section
 from fanwise.select.problem import Selection
+from fanwise.wording import money, percent
 from fanwise.workload.files import write_workload
 from fanwise.workload.look import new_axes
 from fanwise.workload.statistics import workload_statistics
@@ -257,6 +261,71 @@ def test_overview_puts_plans_side_by_side(workload, plan):
     other = Selection(workload, tau=30, capacity="40%").solve("random", seed=1)
     parsed = read(Report("P").add(overview_section([plan, other])))
     assert {"greedy", "random", "objective", "gap"} <= set(parsed.text)
+
+
+MACHINES = [Machine("slow", 2.0, 0.0006), Machine("fast", 3.0, 0.0012)]
+
+
+def provisioning(workload, algorithm="gsp+ffbp", **options):
+    options = {"tau": 60, "instance": "auto", "catalogue": MACHINES, **options}
+    return Provisioning(workload, message_bytes=1e4, **options).solve(algorithm)
+
+
+def test_a_provisioning_is_shown_in_money(workload):
+    plan = provisioning(workload, reserve="10%", max_cost=1.0)
+    plan = replace(plan, metrics={**plan.metrics, "cost_naive": 2 * plan.objective,
+                                  "savings": plan.objective})  # fmt: skip
+    parsed = read(Report("R").add(plan_section(plan, workload)))
+    text = parsed.text
+    assert text.count(money(plan.objective)) == 2  # the tile and the breakdown
+    for part in ("machines", "incoming", "outgoing"):
+        assert money(plan.metrics[f"cost_{part}"]) in text
+    after = {name: text[index + 1] for index, name in enumerate(text[:-1])}
+    assert after["total cost"] == money(plan.objective)
+    assert after["the naive plan costs"] == money(2 * plan.objective)
+    assert after["saved against it"] == f"{money(plan.objective)} (50%)"
+    assert after["no plan costs less than"] == money(plan.bound)
+    assert after["this one costs more by at most"] == money(plan.objective - plan.bound)
+    assert after["is there a plan for $1.00?"].startswith("no")
+    assert any("10% of every machine is kept free" in words for words in text)
+
+
+def test_machines_are_summed_up_by_type(workload):
+    plan = provisioning(workload)
+    vms = plan.tables["vms"].to_pylist()
+    *_, table = money_items(plan)
+    assert [row[0] for row in table.rows] == sorted({vm["instance"] for vm in vms})
+    for name, count, rent, used, least, most in table.rows:
+        of_type = [vm for vm in vms if vm["instance"] == name]
+        moved = [vm["in_bytes"] + vm["out_bytes"] for vm in of_type]
+        fill = [of / vm["capacity_bytes"] for of, vm in zip(moved, of_type, strict=True)]
+        assert count == len(of_type)
+        assert rent == f"{money(sum(vm['usd_per_hour'] for vm in of_type))} an hour"
+        assert used == percent(sum(moved) / sum(vm["capacity_bytes"] for vm in of_type))
+        assert (least, most) == (percent(min(fill)), percent(max(fill)))
+
+
+def test_a_provisioning_of_nothing_is_shown(workload):
+    plan = provisioning(workload, tau=0, max_cost=0.0)
+    assert plan.objective == 0
+    parsed = read(Report("R").add(plan_section(plan, workload)))
+    assert "$0.00" in parsed.text
+
+
+@pytest.mark.parametrize(
+    ("gap", "says"),
+    [(0.0, "0%"), (3e-8, "less than 0.01%"), (0.02, "2%"), (None, "–")],  # noqa: RUF001
+)
+def test_gaps_without_useless_digits(workload, plan, gap, says):
+    parsed = read(Report("R").add(overview_section([replace(plan, gap=gap)])))
+    assert says in parsed.text
+
+
+def test_wide_pictures_take_the_whole_page():
+    wide, narrow = new_axes(width=10)[0], new_axes()[0]
+    text = Report("R").section("P", [Picture("w", wide), Picture("n", narrow)]).html()
+    assert text.count('<figure class="wide">') == 1
+    assert text.count("<figure>") == 1
 
 
 def test_the_same_report_is_the_same_page(workload):

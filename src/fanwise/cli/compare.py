@@ -34,7 +34,7 @@ def compare(
     time_limit: options.TimeLimitEach = None,
     plots: Annotated[
         Path | None,
-        typer.Option(help="Folder to write a picture to; must not exist.", show_default=False),
+        typer.Option(help="Folder to write pictures to; must not exist.", show_default=False),
     ] = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
@@ -71,7 +71,8 @@ def compare(
     else:
         _show(comparison)
         if plots is not None:
-            console.out().print(f"Picture written to {plots / files[0]}", markup=False)
+            written = " and ".join(str(plots / file) for file in files)
+            console.out().print(f"Written: {written}", markup=False)
     if comparison.is_interrupted:
         raise typer.Exit(INTERRUPTED)
     if not any(plan.feasible for plan in comparison.plans):
@@ -108,4 +109,9 @@ def _draw(comparison: Comparison, folder: Path, *, overwrite: bool) -> list[str]
     figure = plot_comparison(
         comparison, objective=posing.objective(comparison.parameters), amount=posing.amount
     )
-    return save_figures({"comparison": figure}, folder, overwrite=overwrite)
+    figures = {"comparison": figure}
+    if comparison.problem == "provision":
+        from fanwise.provision.plots import ladder_of, plot_ladder
+
+        figures["ladder"] = plot_ladder(ladder_of(comparison.plans), comparison.bound)
+    return save_figures(figures, folder, overwrite=overwrite)

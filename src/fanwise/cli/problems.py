@@ -43,11 +43,38 @@ Metric = Annotated[
 ]
 Instance = Annotated[
     str | None,
-    typer.Option(help="provision: type of machine. Default: c3.large.", show_default=False),
+    typer.Option(
+        help="provision: type of machine, or 'auto' for the cheapest type or mix. "
+        "Default: c3.large.",
+        show_default=False,
+    ),
 ]
 Catalog = Annotated[
     Path | None,
-    typer.Option(help="provision: CSV with instance,usd_per_hour,mbps.", show_default=False),
+    typer.Option(
+        help="provision: CSV with instance,usd_per_hour,mbps and maybe max_topics,max_connections.",
+        show_default=False,
+    ),
+]
+Reserve = Annotated[
+    str | None,
+    typer.Option(
+        help="provision: share of each machine's bandwidth to keep free: 20%. Default: 0.",
+        show_default=False,
+    ),
+]
+PriceGb = Annotated[
+    float | None,
+    typer.Option(
+        help="provision: dollars per GB of traffic, in and out. Default: 0.12.", show_default=False
+    ),
+]
+MessageBytes = Annotated[
+    float | None,
+    typer.Option(
+        help="provision: one message size for all topics. Default: each topic's own.",
+        show_default=False,
+    ),
 ]
 Horizon = Annotated[
     str | None,
@@ -93,6 +120,8 @@ def _make_provisioning(
 
     names = {"catalog": "catalogue", "horizon": "horizon_seconds"}
     options = {names.get(name, name): value for name, value in given.items()}
+    if "price_gb" in options:
+        options["price_gb_in"] = options["price_gb_out"] = options.pop("price_gb")
     return Provisioning(workload, tau=tau, **options)
 
 
@@ -109,7 +138,7 @@ POSINGS: Mapping[str, Posing] = {
         objective=_name_selection_objective,
     ),
     "provision": Posing(
-        options=("instance", "catalog", "horizon"),
+        options=("instance", "catalog", "price_gb", "message_bytes", "horizon", "reserve"),
         make=_make_provisioning,
         amount=money,
         objective=lambda parameters: "dollars over the horizon",
@@ -124,11 +153,16 @@ def check_options(problem: str, given: Mapping[str, Any]) -> dict[str, Any]:
     known = POSINGS[problem].options
     for name in options:
         if name not in known:
-            takes = ", ".join(f"--{option}" for option in ("tau", *known))
-            raise FanwiseError(f"--{name} is not an option of {problem}, which takes {takes}.")
+            takes = ", ".join(map(flag, ("tau", *known)))
+            raise FanwiseError(f"{flag(name)} is not an option of {problem}, which takes {takes}.")
     if "horizon" in options:
         options["horizon"] = parse_duration(options["horizon"], "horizon")
     return options
+
+
+def flag(name: str) -> str:
+    """Return an option as it is typed."""
+    return f"--{name.replace('_', '-')}"
 
 
 def make_problem(

@@ -25,7 +25,10 @@ class Question:
     metric: problems.Metric = None
     instance: problems.Instance = None
     catalog: problems.Catalog = None
+    price_gb: problems.PriceGb = None
+    message_bytes: problems.MessageBytes = None
     horizon: problems.Horizon = None
+    reserve: problems.Reserve = None
 
     def given(self) -> dict[str, Any]:
         """Return the options of the family that were given, beside tau; refuse all others."""

@@ -22,11 +22,13 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     out: options.Out,
     family: Annotated[
-        str, typer.Argument(metavar="[FAMILY]", help="Whose paper: select.")
+        str, typer.Argument(metavar="[FAMILY]", help="Whose paper: select or provision.")
     ] = "select",
     scale: Annotated[
         str,
-        typer.Option(help="small (seconds), paper (its size), or a share of the paper's size."),
+        typer.Option(
+            help="small (up to a minute), paper (its size), or a share of the paper's size."
+        ),
     ] = "small",
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,

@@ -10,9 +10,10 @@ import typer
 
 from fanwise.cli import console, options, problems
 from fanwise.cli.question import Question, asking
-from fanwise.cli.solving import INTERRUPTED, check_algorithm
+from fanwise.cli.solving import INTERRUPTED, check_algorithm, parse_duration
 from fanwise.errors import FanwiseError, ParameterError
 from fanwise.planning.families import find_family
+from fanwise.wording import span
 
 if TYPE_CHECKING:
     from fanwise.planning.problem import Problem
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 ONE_RUN = "greedy"
 """What a curve from one run is of."""
+AXIS_NAMES = {"message_bytes": "message bytes", "horizon_seconds": "horizon"}
+"""How people call what is varied, where its own name is not it."""
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +45,19 @@ def sweep(
     ] = None,
     instances: Annotated[
         str | None,
-        typer.Option(help="provision: machines to try: c3.large,c3.xlarge.", show_default=False),
+        typer.Option(
+            help="provision: types of machine to try: c3.large,c3.xlarge,auto.", show_default=False
+        ),
+    ] = None,
+    message_sizes: Annotated[
+        str | None,
+        typer.Option(help="provision: bytes of a message to try: 111,200.", show_default=False),
+    ] = None,
+    horizons: Annotated[
+        str | None,
+        typer.Option(
+            help="provision: how long the machines run, to try: 1d,10d,30d.", show_default=False
+        ),
     ] = None,
     exact_points: Annotated[
         bool,
@@ -78,8 +93,8 @@ def sweep(
 
     select: against capacity, from one greedy run and one relaxation (a point
     that is not exact is a lower bound on greedy; --exact-points makes a plan
-    for each), or with --taus against tau. provision: against --taus and
-    --instances, a plan for each.
+    for each), or with --taus against tau. provision: against --taus,
+    --instances, --message-sizes and --horizons, a plan for each combination.
 
     Example: [bold]fanwise sweep select spotify/ --tau 27 --capacities 1%,5%,20%,50%[/bold]
     """
@@ -89,14 +104,18 @@ def sweep(
     _refuse_both("tau", question.tau, "taus", taus)
     _refuse_both("capacity", question.capacity, "capacities", capacities)
     _refuse_both("instance", question.instance, "instances", instances)
+    _refuse_both("message-bytes", question.message_bytes, "message-sizes", message_sizes)
+    _refuse_both("horizon", question.horizon, "horizons", horizons)
+    machines = {"instances": instances, "message-sizes": message_sizes, "horizons": horizons}
     if algorithm is not None:
         _check_algorithm(problem, algorithm)
     axes: dict[str, list[Any]] = {}
     if taus is not None:
-        axes["tau"] = [_number(text) for text in problems.split_list(taus, "taus")]
+        axes["tau"] = _numbers(taus, "taus", "numbers >= 0")
     has_curve = False
     if problem == "select":
-        _refuse_for(problem, "instances", instances, "; give --capacities")
+        for name, given_list in machines.items():
+            _refuse_for(problem, name, given_list, "; give --capacities")
         if question.capacity is None:
             axes["capacity"] = _capacities(capacities)
             given["capacity"] = axes["capacity"][-1]
@@ -105,10 +124,12 @@ def sweep(
     else:
         _refuse_for(problem, "capacities", capacities)
         _refuse_for(problem, "exact-points", exact_points or None)
-        if instances is not None:
-            axes["instance"] = problems.split_list(instances, "instances")
+        axes |= _machine_axes(machines)
+        if "instance" in axes:
+            given["instance"] = axes["instance"][0]  # the default may not be in the catalogue
         if not axes:
-            raise FanwiseError("nothing to sweep; give --taus 10,100 or --instances A,B.")
+            lists = " or ".join(f"--{name} A,B" for name in machines)
+            raise FanwiseError(f"nothing to sweep; give --taus 10,100 or {lists}.")
     if out is not None:
         refuse_existing(out, overwrite=overwrite)
 
@@ -138,6 +159,20 @@ def sweep(
     if not any(point.feasible for point in result.points):
         console.warn("no point has a plan within its limits.")
         raise typer.Exit(1)
+
+
+def _machine_axes(given: dict[str, str | None]) -> dict[str, list[Any]]:
+    """Return what of a provisioning is varied, by the problem's own names."""
+    axes: dict[str, list[Any]] = {}
+    instances, sizes, horizons = given["instances"], given["message-sizes"], given["horizons"]
+    if instances is not None:
+        axes["instance"] = problems.split_list(instances, "instances")
+    if sizes is not None:
+        axes["message_bytes"] = _numbers(sizes, "message-sizes", "numbers > 0")
+    if horizons is not None:
+        spans = problems.split_list(horizons, "horizons")
+        axes["horizon_seconds"] = [parse_duration(text, "horizons") for text in spans]
+    return axes
 
 
 def _check_selection(
@@ -207,11 +242,14 @@ def _show(result: Sweep, problem: str, axes: list[str], objective: str) -> None:
         cells += [console.percent(point.gap), point.is_exact if point.feasible else "no plan"]
         rows.append(cells)
     middle = ("used", "served topics") if problem == "select" else ("machines",)
-    columns = (*axes, *middle, objective, "bound", "gap", "exact")
+    named = (AXIS_NAMES.get(axis, axis) for axis in axes)
+    columns = (*named, *middle, objective, "bound", "gap", "exact")
     console.out().print(console.table(f"{problem}: what if", columns, rows))
 
 
 def _setting(point: Point, axis: str) -> str:
+    if axis == "horizon_seconds":
+        return span(point.parameters[axis])
     percent = point.parameters.get(f"{axis}_percent")
     return console.number(point.parameters[axis]) if percent is None else f"{percent:g}%"
 
@@ -224,7 +262,12 @@ def _write(
     from fanwise.workload.folders import atomic_folder
     from fanwise.workload.look import encode
 
-    figure = plot_sweep(result.points, axes, objective=objective)
+    if problem == "provision" and axes == ["tau"]:
+        from fanwise.provision.plots import plot_cost_against_tau
+
+        figure = plot_cost_against_tau({result.points[0].algorithm: result.points})
+    else:
+        figure = plot_sweep(result.points, axes, objective=objective)
     with atomic_folder(out, overwrite=overwrite) as folder:
         write_points(result.points, folder / "points.csv")
         (folder / "curve.png").write_bytes(encode(figure, "png"))
@@ -238,11 +281,14 @@ def _capacities(text: str | None) -> list[str]:
     return [f"{percent}%" for percent in DEFAULT_PERCENTS]
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ParameterError("taus", "numbers >= 0 apart by commas", text) from None
+def _numbers(text: str, name: str, constraint: str) -> list[float]:
+    numbers = []
+    for part in problems.split_list(text, name):
+        try:
+            numbers.append(float(part))
+        except ValueError:
+            raise ParameterError(name, f"{constraint} apart by commas", part) from None
+    return numbers
 
 
 def _check_algorithm(problem: str, algorithm: str) -> None:
@@ -253,7 +299,7 @@ def _check_algorithm(problem: str, algorithm: str) -> None:
         find_family(problem).algorithms(algorithm)
 
 
-def _refuse_both(one: str, given: str | None, many: str, list_given: str | None) -> None:
+def _refuse_both(one: str, given: Any, many: str, list_given: str | None) -> None:
     if given is not None and list_given is not None:
         raise FanwiseError(f"--{one} and --{many} exclude each other; give one of them.")
 

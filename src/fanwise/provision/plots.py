@@ -5,7 +5,7 @@ And of several: the paper's ladder from the naive plan to the bound, and cost ag
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
 MAX_BARS = 60
 """More machines than this are drawn as one silhouette instead of bars."""
+
+LOG_FROM = 20
+"""How far apart thresholds are drawn on a logarithmic axis."""
+MAX_TICKS = 8
+"""More thresholds than this are not all named on the axis."""
 
 MACHINES, INCOMING, OUTGOING = MUTED, ORANGE, BLUE
 PARTS = {"machines": MACHINES, "incoming": INCOMING, "outgoing": OUTGOING}
@@ -122,6 +127,14 @@ def plot_machines(plan: Plan) -> Figure:
     return figure
 
 
+def ladder_of(plans: Iterable[Plan]) -> list[Plan]:
+    """Return the plans of the paper's ladder, from the naive one up, then ours; others are not."""
+    from fanwise.provision.reproduce_settings import LADDER
+
+    by_name = {plan.algorithm: plan for plan in plans}
+    return [by_name[name] for name in LADDER if name in by_name]
+
+
 @styled
 def plot_ladder(plans: Sequence[Plan], bound: float | None = None) -> Figure:
     """Draw what plans for one problem cost, each as a bar, in the order given, against a bound.
@@ -186,9 +199,16 @@ def plot_cost_against_tau(curves: Mapping[str, Sequence[Point]]) -> Figure:
     if bounds:
         taus = sorted(bounds)
         axes.plot(taus, [bounds[tau] for tau in taus], color=MUTED, linewidth=1, label="bound")
-    if min(taus) > 0 and max(taus) >= 20 * min(taus):
+    places = sorted(
+        {float(point.parameters["tau"]) for points in drawn.values() for point in points}
+    )
+    if places[0] > 0 and places[-1] >= LOG_FROM * places[0]:
         axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
+        if len(places) <= MAX_TICKS:
+            axes.minorticks_off()
+            axes.set_xticks(places, [f"{place:g}" for place in places])
+    highest = max(float(point.value or 0.0) for points in drawn.values() for point in points)
+    axes.set_ylim(0, 1.08 * max(highest, *bounds.values(), 0.0) or 1.0)
     axes.set_xlabel("tau (events per period)")
     axes.set_ylabel("dollars over the horizon")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fanwise.wording import number
+from fanwise.wording import number, span
 from fanwise.workload.look import (
     BLUE,
     COLOURS,
@@ -26,6 +26,13 @@ from fanwise.workload.look import (
 if TYPE_CHECKING:
     from fanwise.planning.compare import Comparison
     from fanwise.planning.sweep import Point
+
+UNITS = {"horizon_seconds": 86400}
+"""What a parameter is divided by on an axis."""
+LOG_FROM = 20
+"""How far apart thresholds are drawn on a logarithmic axis."""
+MAX_TICKS = 8
+"""More thresholds than this are not all named on the axis."""
 
 
 @styled
@@ -88,12 +95,16 @@ def plot_sweep(points: Sequence[Point], axes_varied: Sequence[str], *, objective
         groups.setdefault(tuple(point.parameters[name] for name in others), []).append(point)
     for index, (key, group) in enumerate(groups.items()):
         colour, line = COLOURS[index % len(COLOURS)], LINES[index % len(LINES)]
-        name = ", ".join(
-            f"{other} {number(value)}" for other, value in zip(others, key, strict=True)
-        )
+        name = ", ".join(_say(other, value) for other, value in zip(others, key, strict=True))
         _draw_curve(axes, group, along, colour=colour, line=line, name=name)
-    if all(isinstance(point.parameters[along], str) for point in drawn):
+    places = {point.parameters[along] for point in drawn}
+    if all(isinstance(place, str) for place in places):
         axes.set_ylim(bottom=0)
+    elif min(places) > 0 and max(places) >= LOG_FROM * min(places) and along == "tau":
+        axes.set_xscale("log")
+        if len(places) <= MAX_TICKS:
+            axes.minorticks_off()
+            axes.set_xticks(sorted(places), [f"{place:g}" for place in sorted(places)])
     axes.set_xlabel(_label(along))
     axes.set_ylabel(objective)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
@@ -105,7 +116,9 @@ def _draw_curve(
 ) -> None:
     if not isinstance(group[0].parameters[along], str):
         group = sorted(group, key=lambda point: float(point.parameters[along]))
-    x = [point.parameters[along] for point in group]
+    unit = UNITS.get(along, 1)
+    x = [at if isinstance(at, str) else at / unit for at in
+         (point.parameters[along] for point in group)]  # fmt: skip
     value = [point.value for point in group]
     bound = [float("nan") if point.bound is None else point.bound for point in group]
     prefix = f"{name}: " if name else ""
@@ -119,6 +132,15 @@ def _draw_curve(
             color=colour,
             markerfacecolor=colour if point.is_exact else "white",
         )
+
+
+def _say(name: str, value: Any) -> str:
+    """Name a curve by what is fixed on it."""
+    if name == "horizon_seconds":
+        return span(value)
+    if name == "message_bytes":
+        return f"{number(value)} bytes"
+    return value if isinstance(value, str) else f"{name} {number(value)}"
 
 
 def _is_number_axis(points: Sequence[Point]) -> Callable[[str], bool]:
@@ -138,5 +160,8 @@ def _label(key: str) -> str:
         "tau": "tau (events per period)",
         "capacity": "capacity (cost units)",
         "capacity_percent": "capacity (% of serving everything)",
+        "message_bytes": "message size (bytes)",
+        "horizon_seconds": "horizon (days)",
+        "instance": "type of machine",
     }
     return labels.get(key, key)

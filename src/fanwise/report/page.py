@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from fanwise._version import __version__
 from fanwise.wording import looks_numeric, number
 from fanwise.workload.folders import atomic_file
-from fanwise.workload.look import encode
+from fanwise.workload.look import WIDTH, encode
 
 MAX_SVG_BYTES = 300_000
 """Above this a picture is stored as PNG: dense clouds are smaller and quicker to show that way."""
@@ -86,6 +86,10 @@ class Picture:
 
     caption: str
     figure: Figure
+
+    def is_wide(self) -> bool:
+        """Whether the picture wants the whole width of a page."""
+        return bool(self.figure.get_figwidth() > 1.5 * WIDTH)
 
     def address(self) -> str:
         """Return the picture as a ``data:`` address: SVG, or PNG where that is smaller by far."""

@@ -12,10 +12,14 @@ from fanwise.planning.export import named_tables
 from fanwise.planning.families import find_family, load
 from fanwise.planning.plan import Plan
 from fanwise.report.page import Facts, Item, Picture, Section, Table, Text, Verdict
-from fanwise.wording import number, percent
+from fanwise.report.provisionings import money_items
+from fanwise.wording import money, number, percent
 from fanwise.workload.topic import TopicWorkload
 
 PREVIEW_ROWS = 8
+LEAST_GAP = 1e-4
+NAMES = {"provision": "total cost"}
+"""What an objective is called, where it has a name."""
 
 
 def plan_section(plan: Plan, workload: TopicWorkload, *, title: str | None = None) -> Section:
@@ -33,9 +37,9 @@ def plan_section(plan: Plan, workload: TopicWorkload, *, title: str | None = Non
         Text(f"Decides {find_family(plan.problem).question}."),
         Facts(
             [
-                ("objective", plan.objective),
-                (f"proven {_side(plan)} bound", plan.bound),
-                ("certified gap", percent(plan.gap)),
+                (NAMES.get(plan.problem, "objective"), _amount(plan, plan.objective)),
+                (f"proven {_side(plan)} bound", _amount(plan, plan.bound)),
+                ("certified gap", _gap(plan)),
                 ("limits", "all kept" if plan.feasible else "broken"),
             ],
             is_prominent=True,
@@ -45,6 +49,8 @@ def plan_section(plan: Plan, workload: TopicWorkload, *, title: str | None = Non
     ]
     if verdict.holds:  # a broken plan's tables may name things that do not exist
         items += [Picture(caption, figure) for caption, figure in plan.figures(workload).items()]
+        if plan.problem == "provision":
+            items += money_items(plan)
         items += explanation(plan, workload)
     for heading, values in (("Parameters", plan.parameters), ("Metrics", plan.metrics)):
         if values:
@@ -69,9 +75,9 @@ def overview_section(plans: Iterable[Plan], *, title: str = "Plans") -> Section:
         [
             plan.problem,
             plan.algorithm,
-            plan.objective,
-            plan.bound,
-            percent(plan.gap),
+            _amount(plan, plan.objective),
+            _amount(plan, plan.bound),
+            _gap(plan),
             "kept" if plan.feasible else "broken",
             plan.seconds.get("total", sum(plan.seconds.values())),
         ]
@@ -119,9 +125,20 @@ def _certificate(plan: Plan) -> str:
         return "The plan is optimal: it meets the bound."
     extreme = "more" if find_family(plan.problem).sense == "max" else "less"
     return (
-        f"No plan can reach {extreme} than {number(plan.bound)}: "
-        f"this one is within {percent(plan.gap)} of the best possible."
+        f"No plan can reach {extreme} than {_amount(plan, plan.bound)}: "
+        f"this one is within {_gap(plan)} of the best possible."
     )
+
+
+def _amount(plan: Plan, value: float | None) -> str:
+    return money(value) if plan.problem == "provision" else number(value)
+
+
+def _gap(plan: Plan) -> str:
+    """Write the gap; far below a hundredth of a percent, digits tell nobody anything."""
+    if plan.gap is not None and 0 < plan.gap < LEAST_GAP:
+        return f"less than {percent(LEAST_GAP)}"
+    return percent(plan.gap)
 
 
 def _pairs(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
