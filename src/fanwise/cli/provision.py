@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fanwise.cli import console, options
+from fanwise.cli import console, engines, options, provision_engines
 from fanwise.cli.solving import (
     Facts,
+    Solvable,
     algorithms_help,
     check_algorithm,
     load_workload,
@@ -19,13 +21,13 @@ from fanwise.cli.solving import (
     resolve_tau,
     solve_and_save,
 )
+from fanwise.errors import ParameterError
 from fanwise.planning.families import PROVISION
 from fanwise.progress import SILENT, Progress
 from fanwise.wording import money, size, span
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
-    from fanwise.provision.problem import Provisioning
 
 DECISIONS = {
     "yes": "yes: this one",
@@ -111,6 +113,9 @@ def provision(
     time_limit: options.TimeLimit = None,
     gap: options.Gap = None,
     settings: options.Settings = None,
+    engine: provision_engines.Engine = None,
+    master: engines.Master = None,
+    conf: engines.Conf = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
@@ -121,6 +126,9 @@ def provision(
     what runs on each, with its cost, a proven bound on the least possible
     cost, and the gap between the two.
 
+    Pairs that do not fit in memory stay on disk (--engine stream) or on
+    Spark (--engine spark).
+
     Example: [bold]fanwise provision spotify/ --tau 100 --horizon 10d --out plan/[/bold]
     """
     from fanwise.provision.catalogue import resolve_catalogue
@@ -130,30 +138,37 @@ def provision(
         check_algorithm("provision", select, "select"),
         check_algorithm("provision", pack, "pack"),
     )
+    engine, algorithm = provision_engines.choose_engine(engine, workload, algorithms, master, conf)
+    if baseline and engine != provision_engines.LOCAL:
+        raise ParameterError("baseline", f"left out with --engine {engine}", baseline)
     horizon_seconds = None if horizon is None else parse_duration(horizon, "horizon")
     asked: list[_Asked] = []
 
     def make_problem() -> _Asked:
-        machines = resolve_catalogue(catalog)
-        loaded = load_workload(workload)
-        problem = Provisioning(
-            loaded,
-            tau=resolve_tau(tau, loaded),
-            instance=instance,
-            catalogue=machines,
-            price_gb_in=price_gb if price_gb_in is None else price_gb_in,
-            price_gb_out=price_gb if price_gb_out is None else price_gb_out,
-            message_bytes=message_bytes,
-            horizon_seconds=horizon_seconds,
-            reserve=reserve,
-            max_cost=max_cost,
-        )
-        asked.append(_Asked(problem, with_baseline=baseline))
+        parameters: dict[str, Any] = {
+            "instance": instance,
+            "catalogue": resolve_catalogue(catalog),
+            "price_gb_in": price_gb if price_gb_in is None else price_gb_in,
+            "price_gb_out": price_gb if price_gb_out is None else price_gb_out,
+            "message_bytes": message_bytes,
+            "horizon_seconds": horizon_seconds,
+            "reserve": reserve,
+            "max_cost": max_cost,
+        }
+        if engine != provision_engines.LOCAL:
+            elsewhere = provision_engines.Elsewhere(
+                engine, workload, out, tau, master, conf, **parameters
+            )
+            asked.append(_Asked(elsewhere))
+        else:
+            loaded = load_workload(workload)
+            problem = Provisioning(loaded, tau=resolve_tau(tau, loaded), **parameters)
+            asked.append(_Asked(problem, problem.naive_cost if baseline else None))
         return asked[0]
 
     solve_and_save(
         make_problem,
-        "+".join(algorithms),
+        algorithm,
         out=out,
         overwrite=overwrite,
         as_json=as_json,
@@ -171,9 +186,9 @@ def provision(
 class _Asked:
     """A problem that remembers the answer to the decision question, and adds the baseline."""
 
-    def __init__(self, problem: Provisioning, *, with_baseline: bool) -> None:
+    def __init__(self, problem: Solvable, naive_cost: Callable[[int], float] | None = None) -> None:
         self.problem = problem
-        self.with_baseline = with_baseline
+        self.naive_cost = naive_cost
         self.decision: str | None = None
 
     def solve(
@@ -191,9 +206,9 @@ class _Asked:
             algorithm, seed=seed, time_limit=time_limit, gap=gap, progress=progress, **settings
         )
         self.decision = plan.metrics.get("decision")
-        if self.with_baseline:
+        if self.naive_cost is not None:
             with progress.step("the naive plan"):
-                naive = self.problem.naive_cost(seed)
+                naive = self.naive_cost(seed)
             saved = {"cost_naive": naive, "savings": naive - plan.objective}
             plan = replace(plan, metrics={**plan.metrics, **saved})
         return plan

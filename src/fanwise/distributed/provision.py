@@ -1,0 +1,289 @@
+"""Provisioning on Spark: pairs, bounds and the allocation there, packing on the driver.
+
+Packing needs no pairs, only how many each topic has. Subscribers of a split topic go to its
+machines in ascending id: a pair's machine follows from its rank among the topic's subscribers. So
+the plan is the one that the same algorithms make in memory, for any number of partitions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fanwise.arrays.csr import Csr, IntArray, LongArray
+from fanwise.distributed.inputs import Inputs, open_inputs
+from fanwise.distributed.provision_bounds import paper_bound_on_spark, proven_bound_on_spark
+from fanwise.distributed.provision_passes import (
+    SPLIT,
+    CountChosen,
+    CountMissed,
+    Parts,
+    place_chosen,
+    place_split,
+)
+from fanwise.distributed.topics import read_topics
+from fanwise.errors import InfeasibleError
+from fanwise.planning.problem import Run
+from fanwise.progress import SILENT, Progress
+from fanwise.provision.feasibility import _plural as plural
+from fanwise.provision.feasibility import _say_reserve as say_reserve
+from fanwise.provision.packing import Fill, Groups, Packing, price_of
+from fanwise.provision.problem import Provisioning
+from fanwise.provision.streamed.allocation import lay_out
+from fanwise.provision.streamed.identity import streamed_plan_id
+from fanwise.provision.streamed.measuring import list_machines, parameters_of, put_together
+from fanwise.provision.streamed.plan import Scratch, StreamedPlan
+from fanwise.provision.streamed.solve import DEFAULT, find_fill, pack_groups
+from fanwise.provision.streamed.source import MappedWorkload
+from fanwise.workload.files import local_path, read_header
+from fanwise.workload.topic import Tau
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PLACED = "vm int, topic int, subscriber int"
+
+
+def solve_on_spark(
+    path: str | Path,
+    *,
+    tau: Tau,
+    algorithm: str = DEFAULT,
+    scratch: str | Path | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    gap: float | None = None,
+    progress: Progress = SILENT,
+    num_partitions: int | None = None,
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    **parameters: Any,
+) -> StreamedPlan:
+    """Make a plan without the pairs on the driver, which holds vectors with an entry per topic.
+
+    Parameters
+    ----------
+    path
+        A workload folder.
+    tau, algorithm, scratch, seed, time_limit, gap, parameters
+        As for :func:`fanwise.provision.streamed.solve.solve_streamed`; ``scratch`` must be a folder
+        that Spark's workers and the driver share.
+    num_partitions
+        Into how many blocks subscribers are spread; it does not change the plan.
+    master, conf
+        As for :func:`fanwise.pipeline.session.spark_session`.
+    """
+    from fanwise.pipeline.apart import Jobs, run_apart
+    from fanwise.pipeline.session import active_session, spark_session, translated_errors
+
+    fill = find_fill(algorithm)
+    run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress)
+    room = Scratch(scratch)
+    active = active_session()
+
+    def work(jobs: Jobs) -> StreamedPlan:
+        with spark_session(master, conf, active) as spark, translated_errors(str(path)):
+            jobs.attach(spark)
+            try:
+                with (
+                    run.progress.step("provisioning on Spark"),
+                    open_inputs(spark, path, tau, run, num_partitions) as inputs,
+                ):
+                    problem = _state_problem(spark, path, inputs, parameters)
+                    return _Solve(spark, problem, inputs, run, room).plan(algorithm, fill)
+            finally:
+                jobs.detach()
+
+    try:
+        return run_apart(work)
+    except BaseException:
+        room.close()
+        raise
+
+
+def _state_problem(
+    spark: SparkSession, path: str | Path, inputs: Inputs, parameters: Mapping[str, Any]
+) -> Provisioning:
+    """Return the problem as the driver knows it: all topics, no subscribers."""
+    from fanwise.pipeline.store import input_uri
+
+    folder = local_path(path)
+    header = read_header(folder)
+    file = folder / "topics.parquet"
+    topics = read_topics(spark.read.parquet(input_uri(str(file))), file, header["topics"])
+    workload = MappedWorkload(
+        rates=topics.rates,
+        message_bytes=topics.message_bytes,
+        interests=Csr(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)),
+        topic_names=topics.names,
+        subscriber_names=pa.array([], pa.string()),
+        period_seconds=float(header["period_seconds"]),
+        tau=np.zeros(0) if inputs.tau == "column" else None,
+        counted_followers=inputs.followers,
+    )
+    return Provisioning(workload, tau=inputs.tau, **parameters)
+
+
+class _Solve:
+    """One solve, with what its steps share."""
+
+    def __init__(
+        self, spark: SparkSession, problem: Provisioning, inputs: Inputs, run: Run, room: Scratch
+    ) -> None:
+        self.spark = spark
+        self.problem = problem
+        self.inputs = inputs
+        self.run = run
+        self.room = room
+
+    def plan(self, algorithm: str, fill: Fill) -> StreamedPlan:
+        problem, run = self.problem, self.run
+        chooser, packing = self._choose_and_pack(fill)
+        layout = lay_out(packing)
+        allocation = self.room.folder / "allocation.parquet"
+        with run.timed("allocate"):
+            self._allocate(chooser, packing, allocation)
+            identity = streamed_plan_id(
+                algorithm,
+                parameters_of(problem, run),
+                layout,
+                _subscribers(allocation),
+                list_machines(problem, packing),
+            )
+        with run.timed("bound"):
+            num_pairs = int(self.inputs.followers.sum())
+            bound = proven_bound_on_spark(problem, self.inputs, num_pairs)
+            has_one_type = len(problem.types_allowed) == 1
+            paper_bound = paper_bound_on_spark(problem, self.inputs) if has_one_type else None
+        return put_together(
+            problem,
+            algorithm,
+            packing,
+            run,
+            identity=identity,
+            fingerprint=self.inputs.fingerprint,
+            bound=bound,
+            is_enough=True,
+            allocation=allocation,
+            scratch=self.room,
+            known={
+                "paper_bound": paper_bound,
+                "subscribers": self.inputs.facts.num_subscribers,
+            },
+        )
+
+    def _choose_and_pack(self, fill: Fill) -> tuple[Provisioning, Packing]:
+        """Return the variant whose pairs are packed most cheaply, and the packing."""
+        best: tuple[float, Provisioning, Packing] | None = None
+        for variant in _variants(self.problem):
+            with self.run.timed("select"):
+                counts, num_short = self._count(variant)
+            if num_short:
+                if best is None:
+                    self._refuse(variant)
+                continue
+            with self.run.timed("pack"):
+                packing = pack_groups(self.problem, _group(self.problem, counts), fill)
+                needs = self.problem.needs[packing.topic]
+                out_bytes = float(np.dot(packing.num_pairs, needs))
+                outgoing = self.problem.costs(0.0, 0.0, out_bytes).total
+                cost = price_of(self.problem, packing) + outgoing
+            if best is None or cost < best[0]:
+                best = cost, variant, packing
+        assert best is not None
+        return best[1:]
+
+    def _count(self, variant: Provisioning) -> tuple[LongArray, int]:
+        with self.inputs.blocks.broadcast(usable_rates(variant)) as rates:
+            counts, totals = self.inputs.blocks.sums(CountChosen(rates))
+        return counts, int(totals[0])
+
+    def _refuse(self, problem: Provisioning) -> None:
+        with self.inputs.blocks.broadcast(usable_rates(problem)) as rates:
+            missed, totals = self.inputs.blocks.sums(CountMissed(rates))
+        too_large = np.flatnonzero(missed)
+        names = problem.workload.topic_names.take(pa.array(too_large[:3])).to_pylist()
+        named = ", ".join(map(repr, names)) + (", …" if len(too_large) > len(names) else "")
+        need = 2 * float(problem.needs[too_large].max()) / (1 - problem.reserve_share)
+        mbps = need * 8 / 1e6 / problem.workload.period_seconds
+        raise InfeasibleError(
+            f"{plural(len(too_large), 'topic')} ({named}) too large for one "
+            f"{problem.machine.instance}{say_reserve(problem)}, and "
+            f"{plural(int(totals[0]), 'subscriber')} cannot reach the threshold without; "
+            f"an instance of {math.ceil(mbps * 100) / 100:,} mbps would do, or a smaller tau."
+        )
+
+    def _allocate(self, chooser: Provisioning, packing: Packing, folder: Path) -> None:
+        """Write the allocation, sorted, as part files in order."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as F
+
+        from fanwise.pipeline.store import local_uri
+
+        blocks = self.inputs.blocks
+        with (
+            blocks.broadcast(usable_rates(chooser)) as rates,
+            blocks.broadcast(_list_parts(packing, self.problem.workload.num_topics)) as parts,
+        ):
+            frame: DataFrame = blocks._frame.select("indptr", "indices", "demand", "ids", "needs")
+            chosen = frame.mapInArrow(partial(place_chosen, rates=rates, parts=parts), PLACED)
+            in_turn = Window.partitionBy("topic").orderBy("subscriber")
+            ranked = chosen.where(F.col("vm") == SPLIT).withColumn(
+                "rank", F.row_number().over(in_turn).cast("long") - 1
+            )
+            split = ranked.mapInArrow(partial(place_split, parts=parts), PLACED)
+            whole = chosen.where(F.col("vm") != SPLIT)
+            rows = whole.unionByName(split).orderBy("vm", "topic", "subscriber")
+            rows.write.parquet(local_uri(str(folder)))
+        for extra in folder.iterdir():
+            if extra.suffix != ".parquet":
+                extra.unlink()
+
+
+def usable_rates(problem: Provisioning) -> Any:
+    """Return the rates of topics, 0 where they fit no machine."""
+    return np.where(problem.is_usable, problem.workload.rates, 0.0)
+
+
+def _variants(problem: Provisioning) -> Iterator[Provisioning]:
+    """Yield the problem, then with each type alone under which other topics can be used."""
+    yield problem
+    seen = [problem.is_usable]
+    for machine in problem.types_allowed:
+        is_usable = problem.fits(machine)
+        if not any(np.array_equal(is_usable, other) for other in seen):
+            seen.append(is_usable)
+            yield replace(problem, instance=machine.instance)
+
+
+def _group(problem: Provisioning, counts: LongArray) -> Groups:
+    topics = np.flatnonzero(counts).astype(np.int32)
+    return Groups(topics, counts[topics], problem.needs[topics], np.zeros(0, dtype=np.int32))
+
+
+def _list_parts(packing: Packing, num_topics: int) -> Parts:
+    order = np.lexsort((packing.vm, packing.topic))
+    topic, vm = packing.topic[order], packing.vm[order]
+    first_pair = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(packing.num_pairs[order], out=first_pair[1:])
+    first_part = np.searchsorted(topic, np.arange(num_topics))
+    copies = np.bincount(topic, minlength=num_topics)
+    vm_of_topic = np.full(num_topics, SPLIT, dtype=np.int32)
+    vm_of_topic[copies == 1] = vm[first_part[copies == 1]]
+    return Parts(vm, first_pair, first_pair[first_part], vm_of_topic)
+
+
+def _subscribers(folder: Path) -> Iterator[IntArray]:
+    """Yield the subscribers of the allocation in the order of its rows."""
+    for part in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(part) as file:
+            for batch in file.iter_batches(columns=["subscriber"]):
+                yield np.ascontiguousarray(batch.column(0).to_numpy(), dtype=np.int32)

@@ -1,0 +1,200 @@
+"""What Spark's workers do with a block of subscribers in each pass of provision.
+
+Passes are small objects that travel to the workers; vectors reach them as broadcast variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
+from fanwise.distributed.blocks import Block
+
+Broadcast = Any
+"""A variable that workers read by ``.value``."""
+
+SPLIT = -1
+"""In place of a machine: the topic is on several."""
+
+OPEN_SCHEMA = "settled double, subscriber binary, enough binary, lengths binary, topic binary"
+
+
+class Parts(NamedTuple):
+    """The parts of topics on machines, by topic and machine.
+
+    Attributes
+    ----------
+    vm
+        By part.
+    first_pair
+        By part, and one more: how many pairs of all topics come before.
+    first_of_topic
+        By topic: the same of its first part.
+    vm_of_topic
+        By topic: its machine, or ``SPLIT``.
+    """
+
+    vm: IntArray
+    first_pair: LongArray
+    first_of_topic: LongArray
+    vm_of_topic: IntArray
+
+
+def enough_of(demand: FloatArray, *, is_whole: bool) -> FloatArray:
+    """Return what is enough for subscribers; see :func:`fanwise.provision.charges.whole_demand`."""
+    from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+    enough: FloatArray = demand * (1 - RELATIVE_TOLERANCE)
+    return np.ceil(enough) if is_whole else enough
+
+
+@dataclass(frozen=True)
+class CountChosen:
+    """Counts the greedy pairs of each topic; total: subscribers that get too little."""
+
+    rates: Broadcast
+
+    def __call__(self, block: Block, amounts: LongArray) -> tuple[int, ...]:
+        from fanwise.arrays.csr import sum_rows
+        from fanwise.provision.problem import HALF_TOLERANCE
+        from fanwise.provision.streamed.kernels import add_counts
+
+        found, topics = _choose(block.indptr, block.indices, block.demand, self.rates.value)
+        add_counts(topics, amounts)
+        delivered = sum_rows(found, topics, self.rates.value)
+        least = block.demand * (1 - HALF_TOLERANCE) * (1 - 1e-12)
+        return (int(np.count_nonzero(delivered < least)),)
+
+
+@dataclass(frozen=True)
+class CountMissed:
+    """Counts, by topic that fits no machine, the subscribers that need it."""
+
+    rates: Broadcast
+
+    def __call__(self, block: Block, amounts: LongArray) -> tuple[int, ...]:
+        from fanwise.arrays.csr import sum_rows
+        from fanwise.provision.problem import HALF_TOLERANCE
+
+        rates = self.rates.value
+        reachable = sum_rows(block.indptr, block.indices, rates)
+        is_short = reachable < block.demand * (1 - HALF_TOLERANCE)
+        theirs = block.indices[np.repeat(is_short, np.diff(block.indptr))]
+        np.add.at(amounts, theirs[rates[theirs] == 0], 1)
+        return (int(np.count_nonzero(is_short)),)
+
+
+@dataclass(frozen=True)
+class CountForced:
+    """Counts by topic the pairs that nobody can do without, and behind them the likely ones."""
+
+    rates: Broadcast
+    is_whole: bool
+
+    def __call__(self, block: Block, amounts: LongArray) -> tuple[int, ...]:
+        from fanwise.provision.core_kernels import count_forced_pairs
+        from fanwise.provision.pair_kernels import choose_greedily
+        from fanwise.provision.streamed.kernels import add_counts
+
+        rates = self.rates.value
+        enough = enough_of(block.demand, is_whole=self.is_whole)
+        amounts[: len(rates)] += count_forced_pairs(block.indptr, block.indices, rates, enough)
+        if len(amounts) > len(rates):
+            _, likely = choose_greedily(block.indptr, block.indices, rates, enough, 0.0)
+            add_counts(likely, amounts[len(rates) :])
+        return ()
+
+
+@dataclass(frozen=True)
+class AddLeastBytes:
+    """Adds up the paper's least bytes of each subscriber."""
+
+    rates: Broadcast
+    sizes: Broadcast
+
+    def __call__(self, block: Block) -> pa.RecordBatch:
+        from fanwise.provision.pair_kernels import cover_fractionally
+
+        least = cover_fractionally(
+            block.indptr, block.indices, self.rates.value, self.sizes.value, block.demand
+        )
+        return pa.RecordBatch.from_pydict({"bytes": pa.array([float(least.sum())])})
+
+
+@dataclass(frozen=True)
+class Settle:
+    """Settles subscribers; what is open comes back as arrays in a row."""
+
+    prices: Broadcast
+    is_whole: bool
+
+    def __call__(self, block: Block) -> pa.RecordBatch:
+        from fanwise.provision.streamed.bounds import settle_block
+
+        enough = enough_of(block.demand, is_whole=self.is_whole)
+        found = settle_block(0, Csr(block.indptr, block.indices), enough, self.prices.value)
+        arrays = found._asdict()
+        arrays.pop("settled")
+        return pa.RecordBatch.from_pydict(
+            {
+                "settled": pa.array([float(found.settled)]),
+                **{name: pa.array([array.tobytes()]) for name, array in arrays.items()},
+            }
+        )
+
+
+def place_chosen(
+    batches: Iterable[pa.RecordBatch], rates: Broadcast, parts: Broadcast
+) -> Iterator[Any]:
+    """Turn blocks into chosen pairs with the machine of each, as far as the topic tells it."""
+    for batch in batches:
+        for row in range(batch.num_rows):
+            indptr, indices, demand, ids, needs = (
+                np.frombuffer(batch.column(name)[row].as_buffer(), dtype=kind)
+                for name, kind in (
+                    ("indptr", "i8"),
+                    ("indices", "i4"),
+                    ("demand", "f8"),
+                    ("ids", "i4"),
+                    ("needs", "?"),
+                )
+            )
+            found, topics = _choose(indptr, indices, demand, rates.value)
+            subscribers = np.repeat(ids[needs], np.diff(found))
+            vms = parts.value.vm_of_topic[topics]
+            yield pa.RecordBatch.from_pydict(
+                {"vm": vms, "topic": topics, "subscriber": subscribers}
+            )
+
+
+def place_split(batches: Iterable[pa.RecordBatch], parts: Broadcast) -> Iterator[Any]:
+    """Find the machine of pairs of split topics by their rank among the topic's subscribers."""
+    known = parts.value
+    for batch in batches:
+        topics = batch.column("topic").to_numpy()
+        pairs = known.first_of_topic[topics] + batch.column("rank").to_numpy()
+        part = np.searchsorted(known.first_pair, pairs, side="right") - 1
+        yield pa.RecordBatch.from_pydict(
+            {
+                "vm": known.vm[part],
+                "topic": topics,
+                "subscriber": batch.column("subscriber").to_numpy(),
+            }
+        )
+
+
+def _choose(
+    indptr: LongArray, indices: IntArray, demand: FloatArray, rates: FloatArray
+) -> tuple[LongArray, IntArray]:
+    from fanwise.provision.pair_kernels import choose_greedily
+    from fanwise.provision.problem import HALF_TOLERANCE
+
+    found: tuple[LongArray, IntArray] = choose_greedily(
+        indptr, indices, rates, demand, HALF_TOLERANCE
+    )
+    return found

@@ -1,0 +1,209 @@
+"""The bound of :mod:`fanwise.provision.bounds`, by blocks of subscribers and with few sweeps.
+
+Forced copies and least covers are added up block by block. Only subscribers with a short choice
+that is not settled take part in the dual ascent and stay in memory; those with a long one count
+with their least cover, paying nothing towards incoming copies that are not forced. That is valid:
+the shares of some followers may be 0. Their covers are also searched less deeply; where the search
+is cut off, the fractional cover counts, which for many topics is nearly the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
+from fanwise.provision.bounds import SUM_ROUNDING, rent_bound
+from fanwise.provision.bounds import _rates_that_fit as rates_that_fit
+from fanwise.provision.charges import Charges, charge, prices_with_rent, whole_demand
+from fanwise.provision.core import Core, Rows
+from fanwise.provision.core import _contests as list_contests
+from fanwise.provision.core import _split_charges as split_charges
+from fanwise.provision.core_kernels import count_forced_pairs, settle_subscribers
+from fanwise.provision.cover_kernels import make_room
+from fanwise.provision.pair_kernels import choose_greedily, longest_row
+from fanwise.provision.problem import Provisioning
+from fanwise.provision.sharing import Sharing
+from fanwise.provision.streamed.kernels import add_counts, keep_short_rows
+from fanwise.provision.streamed.pairs import in_order
+from fanwise.provision.streamed.source import Block, blocks
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+SWEEPS = 3
+STATES = 100
+"""Partial covers kept for one subscriber while it is settled."""
+SHORT = 32
+"""Subscribers that choose from more topics take no part in the ascent."""
+MOST_ITEMS = 40_000_000
+"""Items in memory at once; subscribers beyond take no part in the ascent either."""
+
+
+class Prices(NamedTuple):
+    """By topic: what a pair costs, opening a topic, and a pair at worst; and what is paid anyway.
+
+    ``rates`` are 0 for topics that fit no machine.
+    """
+
+    rates: FloatArray
+    pair: FloatArray
+    fixed: FloatArray
+    worst: FloatArray
+    paid: float
+
+
+class Open(NamedTuple):
+    """What is open in a block: its settled price, and by row and item what is not settled."""
+
+    settled: float
+    subscriber: IntArray
+    enough: FloatArray
+    lengths: LongArray
+    topic: IntArray
+
+
+def streamed_bound(problem: Provisioning) -> float:
+    """Return what every plan costs at least; see :func:`fanwise.provision.bounds.proven_bound`."""
+    if not np.any(problem.demand > 0):
+        return 0.0
+    in_price, out_price = (
+        problem.costs(0.0, 1.0, 0.0).total,
+        problem.costs(0.0, 0.0, 1.0).total,
+    )
+    least_bytes = traffic_bound(problem, 1.0, 1.0)
+    rent = rent_bound(problem, least_bytes)
+    if in_price == out_price:
+        return rent + in_price * least_bytes
+    separate = rent + traffic_bound(problem, in_price, out_price)
+    together = traffic_bound(problem, *prices_with_rent(problem))
+    return max(separate, together * (1 - RELATIVE_TOLERANCE))
+
+
+def traffic_bound(problem: Provisioning, in_price: float, out_price: float) -> float:
+    """Return what any plan's traffic costs at least, at these prices per byte."""
+    charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE)
+    return sweep_core(find_core(problem, charges)) * (1 - SUM_ROUNDING * problem.workload.num_pairs)
+
+
+def find_core(problem: Provisioning, charges: Charges) -> Core:
+    """Settle what settles itself, and what is too long; see :mod:`fanwise.provision.core`."""
+    interests = problem.workload.interests
+    enough = whole_demand(problem, RELATIVE_TOLERANCE)
+    prices = make_prices(problem, charges, *_count(problem, charges, enough))
+
+    def settle(block: Block) -> Open:
+        return settle_block(block.first, block.rows, enough[block.first : block.last], prices)
+
+    return gather_core(in_order(settle, blocks(interests)), prices, charges)
+
+
+def make_prices(
+    problem: Provisioning, charges: Charges, num_forced: LongArray, num_likely: LongArray
+) -> Prices:
+    """Split charges by what is forced and what is likely."""
+    return Prices(rates_that_fit(problem), *split_charges(problem, charges, num_forced, num_likely))
+
+
+def settle_block(first: int, rows: Csr, enough: FloatArray, prices: Prices) -> Open:
+    """Settle the subscribers of a block, from ``first`` on, but for those with a short choice."""
+    room = make_room(max(longest_row(rows.indptr), 1), STATES)
+    is_chosen = np.zeros(len(rows.indices), dtype=np.bool_)
+    rates, pair = prices.rates, prices.pair
+    price, subscriber, lacks, indptr, items = settle_subscribers(
+        0, len(enough), *rows, rates, enough, pair, prices.fixed, prices.worst, is_chosen, room
+    )
+    topics = rows.indices[items]
+    extra, is_kept, topic = keep_short_rows(lacks, indptr, topics, rates, pair, SHORT, room)
+    return Open(
+        price + extra,
+        (subscriber[is_kept] + first).astype(np.int32),
+        lacks[is_kept],
+        np.diff(indptr)[is_kept],
+        topic,
+    )
+
+
+def gather_core(parts: Iterable[Open], prices: Prices, charges: Charges) -> Core:
+    """Put together what is open, as much as memory has room for; the rest is settled alone."""
+    found = []
+    settled, num_items = prices.paid, 0
+    for part in parts:
+        settled += part.settled
+        if num_items + len(part.topic) > MOST_ITEMS:
+            settled += _price_alone(part, prices)
+        else:
+            num_items += len(part.topic)
+            found.append(part)
+    return Core(settled, np.zeros(0, dtype=np.bool_), _rows(found, prices, charges))
+
+
+def sweep_core(core: Core) -> float:
+    """Return the bound after a few sweeps over the core."""
+    sharing = Sharing(core)
+    for _ in range(SWEEPS):
+        if not sharing.sweep():
+            break
+    return sharing.bound
+
+
+def _count(
+    problem: Provisioning, charges: Charges, enough: FloatArray
+) -> tuple[LongArray, LongArray]:
+    """Count forced pairs by topic, and where topics may be split, likely ones."""
+    workload, rates = problem.workload, rates_that_fit(problem)
+    may_split = bool(np.any(workload.num_followers > charges.held))
+
+    def count(block: Block) -> tuple[LongArray, IntArray]:
+        wanted = enough[block.first : block.last]
+        forced: LongArray = count_forced_pairs(*block.rows, rates, wanted)
+        likely: IntArray = np.zeros(0, dtype=np.int32)
+        if may_split:
+            _, likely = choose_greedily(*block.rows, rates, wanted, 0.0)
+        return forced, likely
+
+    num_forced = np.zeros(workload.num_topics, dtype=np.int64)
+    num_likely = np.zeros(workload.num_topics, dtype=np.int64)
+    for forced, likely in in_order(count, blocks(workload.interests)):
+        num_forced += forced
+        add_counts(likely, num_likely)
+    return num_forced, num_likely if may_split else num_forced
+
+
+def _price_alone(part: Open, prices: Prices) -> float:
+    """Return the least price of open rows that pay nothing towards incoming copies."""
+    indptr = np.concatenate([[0], np.cumsum(part.lengths)]).astype(np.int64)
+    room = make_room(max(int(part.lengths.max(initial=1)), 1), STATES)
+    price, _, _ = keep_short_rows(
+        part.enough, indptr, part.topic, prices.rates, prices.pair, 0, room
+    )
+    return float(price)
+
+
+def _rows(found: list[Open], prices: Prices, charges: Charges) -> Rows:
+    """Put open rows together; places among the interests are not needed and not kept."""
+    none = np.zeros(0, dtype=np.int32)
+    subscriber: IntArray = np.concatenate([none, *(part.subscriber for part in found)])
+    topic: IntArray = np.concatenate([none, *(part.topic for part in found)])
+    enough: FloatArray = np.concatenate([np.zeros(0), *(part.enough for part in found)])
+    lengths: LongArray = np.concatenate(
+        [np.zeros(0, dtype=np.int64), *(part.lengths for part in found)]
+    )
+    indptr = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    contests = list_contests(topic, prices.fixed)
+    return Rows(
+        subscriber=subscriber,
+        enough=enough,
+        indptr=indptr,
+        pair=topic,
+        topic=topic,
+        rate=prices.rates[topic],
+        price=prices.pair[topic],
+        row=np.repeat(np.arange(len(lengths), dtype=np.int32), lengths),
+        contested=contests.contested,
+        contest_indptr=contests.contest_indptr,
+        contest_items=contests.contest_items,
+        fixed=prices.fixed,
+        held=charges.held,
+    )

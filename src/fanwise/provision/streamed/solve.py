@@ -1,0 +1,200 @@
+"""Provisioning out of core: greedy pairs, packing by groups, the bound, and tables on disk.
+
+Stage 2 needs no pairs, only how many each topic has; and subscribers of a split topic go to its
+machines in ascending id. So the plan is the one that the same algorithms make in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fanwise.arrays.csr import IntArray
+from fanwise.errors import ParameterError
+from fanwise.planning.problem import Run
+from fanwise.progress import SILENT, Progress
+from fanwise.provision import group
+from fanwise.provision.feasibility import misses_out, refuse_impossible
+from fanwise.provision.packing import (
+    Fill,
+    Groups,
+    Packing,
+    as_packing,
+    cheapest,
+    downsize,
+    fill_base,
+    price_of,
+)
+from fanwise.provision.problem import Provisioning
+from fanwise.provision.streamed.allocation import lay_out, pile_up, write_parts
+from fanwise.provision.streamed.bounds import streamed_bound
+from fanwise.provision.streamed.identity import streamed_plan_id
+from fanwise.provision.streamed.measuring import list_machines, parameters_of, put_together
+from fanwise.provision.streamed.needs import CHOSEN_BYTES, estimate_needs, refuse_full_disk
+from fanwise.provision.streamed.pairs import Chosen, choose_greedily_in_blocks
+from fanwise.provision.streamed.plan import Scratch, StreamedPlan
+from fanwise.provision.streamed.source import map_workload
+from fanwise.workload.files import local_path, read_header
+from fanwise.workload.topic import Tau
+
+SELECT = "gsp"
+PACKS: dict[str, Fill] = {
+    "cbp": group.fill_by_cost,
+    "most-free": group.fill_most_free,
+    "expensive-first": group.fill_expensive_first,
+    "group": group.fill,
+}
+"""What packs groups; the others look at pairs."""
+
+DEFAULT = "gsp+cbp"
+
+
+def solve_streamed(
+    path: str | Path,
+    *,
+    tau: Tau,
+    algorithm: str = DEFAULT,
+    scratch: str | Path | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    gap: float | None = None,
+    progress: Progress = SILENT,
+    **parameters: Any,
+) -> StreamedPlan:
+    """Make a plan for a workload whose pairs need not fit in memory.
+
+    Parameters
+    ----------
+    path
+        A workload folder; its pairs must ascend by subscriber.
+    tau, parameters
+        As for :class:`fanwise.provision.problem.Provisioning`.
+    algorithm
+        ``gsp`` with ``cbp``, ``most-free``, ``expensive-first`` or ``group``.
+    scratch
+        Where a folder for files in between is made, and the allocation until the plan is saved:
+        best on the disk it will be saved to. Default: the system's temporary folder.
+    seed, time_limit, gap
+        Kept in the plan; nothing is random here, and nothing stops early.
+    """
+    fill = find_fill(algorithm)
+    run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress)
+    needs = estimate_needs(read_header(local_path(path)))
+    room = Scratch(scratch)
+    try:
+        refuse_full_disk(room.folder.parent, needs.disk, "streaming the interests")
+        with run.timed("read"):
+            workload = map_workload(path, room.folder / "interests.bin", progress)
+            problem = Provisioning(workload, tau=tau, **parameters)
+        made = _make(problem, fill, room, run)
+        return _finish(problem, algorithm, made, room, run)
+    except BaseException:
+        room.close()
+        raise
+
+
+def find_fill(algorithm: str) -> Fill:
+    """Return the packing of an algorithm that can be streamed; refuse others."""
+    select, _, pack = algorithm.partition("+")
+    if select != SELECT or pack not in PACKS:
+        constraint = f"{SELECT} + {'|'.join(PACKS)} where pairs stay on disk"
+        raise ParameterError("algorithm", constraint, algorithm)
+    return PACKS[pack]
+
+
+@dataclass(frozen=True)
+class _Made:
+    chosen: Chosen
+    packing: Packing
+    cost: float
+    file: Path
+
+
+def _make(problem: Provisioning, fill: Fill, room: Scratch, run: Run) -> _Made:
+    """Choose pairs and pack them; with several types also as if each were the only one."""
+    refuse_impossible(problem)
+    best: _Made | None = None
+    for i, variant in enumerate(_variants(problem)):
+        file = room.folder / f"chosen-{i}.bin"
+        with run.timed("select"):
+            chosen = choose_greedily_in_blocks(variant, file, run.progress)
+        with run.timed("pack"), run.progress.step("packing groups"):
+            packing = pack_groups(problem, groups_of(problem, chosen), fill)
+            out_bytes = float(np.dot(packing.num_pairs, problem.needs[packing.topic]))
+            cost = price_of(problem, packing) + problem.costs(0.0, 0.0, out_bytes).total
+        if best is None or cost < best.cost:
+            if best is not None:
+                best.file.unlink()
+            best = _Made(chosen, packing, cost, file)
+        else:
+            file.unlink()
+    assert best is not None
+    return best
+
+
+def _variants(problem: Provisioning) -> Iterator[Provisioning]:
+    """Yield the problem, then with each type alone under which other topics can be used."""
+    yield problem
+    seen = [problem.is_usable]
+    for machine in problem.types_allowed:
+        is_usable = problem.fits(machine)
+        if any(np.array_equal(is_usable, other) for other in seen):
+            continue
+        seen.append(is_usable)
+        if not misses_out(problem, is_usable).any():
+            yield replace(problem, instance=machine.instance)
+
+
+def groups_of(problem: Provisioning, chosen: Chosen) -> Groups:
+    """Return chosen pairs by topic, as packing wants them."""
+    topics = np.flatnonzero(chosen.counts).astype(np.int32)
+    no_pairs = np.zeros(0, dtype=np.int32)
+    return Groups(topics, chosen.counts[topics], problem.needs[topics], no_pairs)
+
+
+def pack_groups(problem: Provisioning, groups: Groups, fill: Fill) -> Packing:
+    """Pack groups on the allowed types; see :func:`fanwise.provision.packing.pack_on_types`."""
+    if len(problem.bins) == 1:
+        return as_packing(fill(problem, groups, problem.bins[0]), problem.bins[0])
+    filled = (fill_base(problem, groups, base, fill) for base in problem.bases)
+    return cheapest(problem, (downsize(problem, packing) for packing in filled))
+
+
+def _finish(
+    problem: Provisioning, algorithm: str, made: _Made, room: Scratch, run: Run
+) -> StreamedPlan:
+    """Write the allocation, prove the bound, and put the plan together."""
+    parameters = parameters_of(problem, run)
+    vms = list_machines(problem, made.packing)
+    layout = lay_out(made.packing)
+    allocation = room.folder / "allocation.parquet"
+    allocation.mkdir()
+    left = CHOSEN_BYTES - 4.0
+    refuse_full_disk(room.folder, left * layout.num_rows, "the allocation")
+    with run.timed("allocate"):
+        pile_up(made.chosen.rows, layout, problem.workload.num_topics, room.folder, run.progress)
+        made.file.unlink()
+        written: Iterator[IntArray] = write_parts(layout, room.folder, allocation, run.progress)
+        identity = streamed_plan_id(algorithm, parameters, layout, written, vms)
+    with run.timed("fingerprint"), run.progress.step("taking the workload's fingerprint"):
+        fingerprint = problem.workload.hash
+    with run.timed("bound"), run.progress.step("proving the bound"):
+        bound = float(streamed_bound(problem))
+    plan = put_together(
+        problem,
+        algorithm,
+        made.packing,
+        run,
+        identity=identity,
+        fingerprint=fingerprint,
+        bound=bound,
+        is_enough=made.chosen.is_enough,
+        allocation=allocation,
+        scratch=room,
+    )
+    (room.folder / "interests.bin").unlink()
+    return plan
