@@ -12,8 +12,8 @@ from benchmarks.measuring import row, time_runs
 from benchmarks.public_data import public_workloads
 from benchmarks.select import time_pass
 from fanwise.planning.problem import Run
-from fanwise.provision import greedy_pairs
 from fanwise.provision.catalogue import BUILT_IN, Instance
+from fanwise.provision.pairs import greedy_pairs
 from fanwise.provision.problem import Provisioning
 from fanwise.workload.generators.spotify import spotify
 from fanwise.workload.topic import TopicWorkload

@@ -18,10 +18,10 @@ from tests.provision.pairs_cases import (
 from tests.strategies import Instance, odd_rates
 
 from fanwise.provision.bounds import paper_bound, proven_bound, traffic_bound
-from fanwise.provision.charges import charge, whole_demand
-from fanwise.provision.core import find_core
+from fanwise.provision.pairs.charges import charge, whole_demand
+from fanwise.provision.pairs.core import find_core
+from fanwise.provision.pairs.sharing import Sharing
 from fanwise.provision.rent import Offer, least_rent
-from fanwise.provision.sharing import Sharing
 
 limits = st.one_of(st.none(), st.integers(1, 6))
 

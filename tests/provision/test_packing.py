@@ -14,11 +14,12 @@ import fanwise as fw
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.families import PROVISION
 from fanwise.planning.problem import Run
-from fanwise.provision import best_packing, best_pairs
 from fanwise.provision.catalogue import Instance as Machine
-from fanwise.provision.fleets import cover, mixed_fleets
-from fanwise.provision.machine_kernels import order_falling
-from fanwise.provision.packing import NO_LIMIT, Bin
+from fanwise.provision.machines import best_packing
+from fanwise.provision.machines.fleets import cover, mixed_fleets
+from fanwise.provision.machines.machine_kernels import order_falling
+from fanwise.provision.machines.packing import NO_LIMIT, Bin
+from fanwise.provision.pairs import best_pairs
 
 PERIOD = 8.0  # seconds: a machine of c / 1e6 mbps moves c bytes in a period
 RUNGS = ("group", "expensive-first", "most-free", "cbp")

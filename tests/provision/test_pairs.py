@@ -23,8 +23,8 @@ from tests.strategies import Instance, instances, odd_rates
 from fanwise.arrays.csr import Csr
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Run
-from fanwise.provision import best_pairs, exact_pairs, greedy_pairs, random_pairs
-from fanwise.provision.charges import charge, prices_with_rent
+from fanwise.provision.pairs import best_pairs, exact_pairs, greedy_pairs, random_pairs
+from fanwise.provision.pairs.charges import charge, prices_with_rent
 
 ALGORITHMS = {
     "gsp": greedy_pairs.choose_pairs,

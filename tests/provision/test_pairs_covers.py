@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.oracles import provision_pairs_oracle as oracle
 from tests.strategies import odd_rates, whole_rates
 
-from fanwise.provision.cover_kernels import cheapest_cover, make_room
+from fanwise.provision.pairs.cover_kernels import cheapest_cover, make_room
 
 HAIR = 1e-12
 

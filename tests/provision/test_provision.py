@@ -20,9 +20,9 @@ from fanwise.planning.families import PROVISION
 from fanwise.planning.verify import checks
 from fanwise.provision.bounds import paper_bound
 from fanwise.provision.catalogue import Instance as Machine
-from fanwise.provision.machine_kernels import Capacity
-from fanwise.provision.pack_kernels import pack_first_fit
-from fanwise.provision.packing import NO_LIMIT
+from fanwise.provision.machines.machine_kernels import Capacity
+from fanwise.provision.machines.pack_kernels import pack_first_fit
+from fanwise.provision.machines.packing import NO_LIMIT
 
 PERIOD = 8.0  # seconds: a machine of c / 1e6 mbps moves c bytes in a period
 

@@ -11,9 +11,9 @@ import fanwise as fw
 from fanwise.cli.main import main
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT
-from fanwise.provision import reproduce_runs
-from fanwise.provision.reproduce_remarks import compare
-from fanwise.provision.reproduce_runs import (
+from fanwise.provision.reproducing import runs as reproduce_runs
+from fanwise.provision.reproducing.remarks import compare
+from fanwise.provision.reproducing.runs import (
     Case,
     Rung,
     Sample,
@@ -23,7 +23,7 @@ from fanwise.provision.reproduce_runs import (
     stages,
     weigh,
 )
-from fanwise.provision.reproduce_settings import (
+from fanwise.provision.reproducing.settings import (
     INSTANCES,
     LADDER,
     LITERAL,

@@ -35,7 +35,7 @@ from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
 from fanwise.provision.feasibility import _plural as plural
 from fanwise.provision.feasibility import _say_reserve as say_reserve
-from fanwise.provision.packing import Fill, Groups, Packing, price_of
+from fanwise.provision.machines.packing import Fill, Groups, Packing, price_of
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.streamed.allocation import lay_out
 from fanwise.provision.streamed.identity import streamed_plan_id

@@ -12,7 +12,7 @@ from fanwise.distributed.partitions import in_order
 from fanwise.distributed.provision_passes import OPEN_SCHEMA, AddLeastBytes, CountForced, Settle
 from fanwise.provision.bounds import SUM_ROUNDING, rent_bound
 from fanwise.provision.bounds import _rates_that_fit as rates_that_fit
-from fanwise.provision.charges import charge, prices_with_rent
+from fanwise.provision.pairs.charges import charge, prices_with_rent
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.rent import round_up
 from fanwise.provision.streamed.bounds import Open, gather_core, make_prices, sweep_core

@@ -46,7 +46,7 @@ class Parts(NamedTuple):
 
 
 def enough_of(demand: FloatArray, *, is_whole: bool) -> FloatArray:
-    """Return what is enough for subscribers; see :func:`fanwise.provision.charges.whole_demand`."""
+    """Return what is enough for subscribers, as :mod:`fanwise.provision.pairs.charges` does."""
     from fanwise.workload.topic import RELATIVE_TOLERANCE
 
     enough: FloatArray = demand * (1 - RELATIVE_TOLERANCE)
@@ -97,8 +97,8 @@ class CountForced:
     is_whole: bool
 
     def __call__(self, block: Block, amounts: LongArray) -> tuple[int, ...]:
-        from fanwise.provision.core_kernels import count_forced_pairs
-        from fanwise.provision.pair_kernels import choose_greedily
+        from fanwise.provision.pairs.core_kernels import count_forced_pairs
+        from fanwise.provision.pairs.pair_kernels import choose_greedily
         from fanwise.provision.streamed.kernels import add_counts
 
         rates = self.rates.value
@@ -118,7 +118,7 @@ class AddLeastBytes:
     sizes: Broadcast
 
     def __call__(self, block: Block) -> pa.RecordBatch:
-        from fanwise.provision.pair_kernels import cover_fractionally
+        from fanwise.provision.pairs.pair_kernels import cover_fractionally
 
         least = cover_fractionally(
             block.indptr, block.indices, self.rates.value, self.sizes.value, block.demand
@@ -191,7 +191,7 @@ def place_split(batches: Iterable[pa.RecordBatch], parts: Broadcast) -> Iterator
 def _choose(
     indptr: LongArray, indices: IntArray, demand: FloatArray, rates: FloatArray
 ) -> tuple[LongArray, IntArray]:
-    from fanwise.provision.pair_kernels import choose_greedily
+    from fanwise.provision.pairs.pair_kernels import choose_greedily
     from fanwise.provision.problem import HALF_TOLERANCE
 
     found: tuple[LongArray, IntArray] = choose_greedily(

@@ -152,50 +152,51 @@ PROVISION = Family(
     stages={
         "select": {
             "best": Algorithm(
-                "fanwise.provision.best_pairs:choose_pairs",
+                "fanwise.provision.pairs.best_pairs:choose_pairs",
                 "exact covers that know which topics are carried already",
                 is_seeded=True,
             ),
             "gsp": Algorithm(
-                "fanwise.provision.greedy_pairs:choose_pairs",
+                "fanwise.provision.pairs.greedy_pairs:choose_pairs",
                 "greedy pair selection, per subscriber (the paper's Alg. 2)",
             ),
             "rsp": Algorithm(
-                "fanwise.provision.random_pairs:choose_pairs",
+                "fanwise.provision.pairs.random_pairs:choose_pairs",
                 "random pair selection, per subscriber (the paper's Alg. 6)",
                 is_seeded=True,
             ),
             "exact": Algorithm(
-                "fanwise.provision.exact_pairs:choose_pairs",
+                "fanwise.provision.pairs.exact_pairs:choose_pairs",
                 "the cheapest cover of each subscriber, proven",
             ),
         },
         "pack": {
             "best": Algorithm(
-                "fanwise.provision.best_packing:pack",
+                "fanwise.provision.machines.best_packing:pack",
                 "whole topics on the smallest fleets, splitting where it pays; all rungs tried",
             ),
             "exact": Algorithm(
-                "fanwise.provision.exact_packing:pack",
+                "fanwise.provision.machines.exact_packing:pack",
                 "the cheapest packing of the chosen pairs, by HiGHS; tens of topics",
             ),
             "ffbp": Algorithm(
-                "fanwise.provision.first_fit:pack",
+                "fanwise.provision.machines.first_fit:pack",
                 "first-fit bin packing, pair by pair (the paper's Alg. 3)",
             ),
             "group": Algorithm(
-                "fanwise.provision.group:pack", "the pairs of a topic together (the paper's (b))"
+                "fanwise.provision.machines.group:pack",
+                "the pairs of a topic together (the paper's (b))",
             ),
             "expensive-first": Algorithm(
-                "fanwise.provision.group:pack_expensive_first",
+                "fanwise.provision.machines.group:pack_expensive_first",
                 "the same, topics with most traffic first (the paper's (c))",
             ),
             "most-free": Algorithm(
-                "fanwise.provision.group:pack_most_free",
+                "fanwise.provision.machines.group:pack_most_free",
                 "the same, on machines with most room first (the paper's (d))",
             ),
             "cbp": Algorithm(
-                "fanwise.provision.group:pack_by_cost",
+                "fanwise.provision.machines.group:pack_by_cost",
                 "the same, on new machines where that is cheaper (the paper's Alg. 4 and 7)",
             ),
         },
@@ -206,7 +207,7 @@ PROVISION = Family(
         "stream": "fanwise.provision.streamed.solve:solve_streamed",
         "spark": "fanwise.distributed.provision:solve_on_spark",
     },
-    reproduce="fanwise.provision.reproduce:reproduce",
+    reproduce="fanwise.provision.reproducing.reproduce:reproduce",
 )
 
 FAMILIES: Mapping[str, Family] = {family.name: family for family in (SELECT, PROVISION)}

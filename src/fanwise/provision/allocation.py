@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from fanwise.arrays.csr import Csr, IntArray, LongArray, count_offsets, scatter_rows, transpose
 from fanwise.arrays.jit import kernel
+from fanwise.provision.machines.packing import Packing
 from fanwise.provision.measuring import add_up
-from fanwise.provision.packing import Packing
 from fanwise.provision.problem import Provisioning
 
 

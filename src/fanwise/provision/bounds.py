@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray
-from fanwise.provision.charges import charge, pairs_held, prices_with_rent, whole_demand
-from fanwise.provision.core import find_core
-from fanwise.provision.core_kernels import count_forced_pairs
-from fanwise.provision.pair_kernels import count_fewest_pairs, cover_fractionally
+from fanwise.provision.pairs.charges import charge, pairs_held, prices_with_rent, whole_demand
+from fanwise.provision.pairs.core import find_core
+from fanwise.provision.pairs.core_kernels import count_forced_pairs
+from fanwise.provision.pairs.pair_kernels import count_fewest_pairs, cover_fractionally
+from fanwise.provision.pairs.sharing import share
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.rent import Offer, least_rent, round_up
-from fanwise.provision.sharing import share
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 SUM_ROUNDING = 2.0**-52
@@ -40,8 +40,8 @@ def proven_bound(problem: Provisioning) -> float:
 
     Traffic: each subscriber is sent a cover of its threshold, and each topic that is carried comes
     in at least once, and at least once per so many pairs as the largest machine holds; the least
-    price of both together is bounded by dual ascent (see :mod:`fanwise.provision.sharing`). Rent:
-    see :func:`rent_bound`.
+    price of both together is bounded by dual ascent (see :mod:`fanwise.provision.pairs.sharing`).
+    Rent: see :func:`rent_bound`.
 
     The total is at least the least price of traffic plus the least rent for the least bytes. And
     every byte takes bandwidth, so it is at least the least price of traffic with a byte's cheapest

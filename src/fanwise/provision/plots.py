@@ -129,7 +129,7 @@ def plot_machines(plan: Plan) -> Figure:
 
 def ladder_of(plans: Iterable[Plan]) -> list[Plan]:
     """Return the plans of the paper's ladder, from the naive one up, then ours; others are not."""
-    from fanwise.provision.reproduce_settings import LADDER
+    from fanwise.provision.reproducing.settings import LADDER
 
     by_name = {plan.algorithm: plan for plan in plans}
     return [by_name[name] for name in LADDER if name in by_name]

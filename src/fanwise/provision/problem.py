@@ -31,7 +31,7 @@ from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau, TopicWorkload
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
-    from fanwise.provision.packing import Bin
+    from fanwise.provision.machines.packing import Bin
 
 NAIVE = "rsp+ffbp"
 """The plan that savings are measured against: random pairs, first-fit packing."""
@@ -150,7 +150,7 @@ class Provisioning(Problem):
     @cached_property
     def bases(self) -> tuple[Bin, ...]:
         """The allowed types as packing sees them, in the catalogue's order."""
-        from fanwise.provision.packing import NO_LIMIT, Bin
+        from fanwise.provision.machines.packing import NO_LIMIT, Bin
 
         return tuple(
             Bin(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fanwise.provision.cover_kernels import cheapest_cover, make_room
+from fanwise.provision.pairs.cover_kernels import cheapest_cover, make_room
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 STATES = 200_000

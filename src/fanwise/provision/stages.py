@@ -11,7 +11,7 @@ import numpy as np
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
 from fanwise.provision.feasibility import misses_out, refuse_impossible
-from fanwise.provision.packing import Packing, group_pairs, least_price, price_of
+from fanwise.provision.machines.packing import Packing, group_pairs, least_price, price_of
 from fanwise.provision.problem import Provisioning
 
 
@@ -59,7 +59,8 @@ def run_stages(
 
 def _rivals(algorithms: tuple[Callable[..., Any], ...]) -> tuple[Callable[..., Csr], ...]:
     """Return other first stages to try beside our best one."""
-    from fanwise.provision import best_packing, best_pairs, greedy_pairs, random_pairs
+    from fanwise.provision.machines import best_packing
+    from fanwise.provision.pairs import best_pairs, greedy_pairs, random_pairs
 
     is_best = algorithms == (best_pairs.choose_pairs, best_packing.pack)
     return (greedy_pairs.choose_pairs, random_pairs.choose_pairs) if is_best else ()

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from fanwise.arrays.csr import Csr, IntArray, LongArray
 from fanwise.progress import Progress
-from fanwise.provision.packing import Packing
+from fanwise.provision.machines.packing import Packing
 from fanwise.provision.streamed.kernels import Cursors, find_rows, sort_by_shelf
 from fanwise.provision.streamed.source import blocks
 

@@ -17,15 +17,15 @@ import numpy as np
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
 from fanwise.provision.bounds import SUM_ROUNDING, rent_bound
 from fanwise.provision.bounds import _rates_that_fit as rates_that_fit
-from fanwise.provision.charges import Charges, charge, prices_with_rent, whole_demand
-from fanwise.provision.core import Core, Rows
-from fanwise.provision.core import _contests as list_contests
-from fanwise.provision.core import _split_charges as split_charges
-from fanwise.provision.core_kernels import count_forced_pairs, settle_subscribers
-from fanwise.provision.cover_kernels import make_room
-from fanwise.provision.pair_kernels import choose_greedily, longest_row
+from fanwise.provision.pairs.charges import Charges, charge, prices_with_rent, whole_demand
+from fanwise.provision.pairs.core import Core, Rows
+from fanwise.provision.pairs.core import _contests as list_contests
+from fanwise.provision.pairs.core import _split_charges as split_charges
+from fanwise.provision.pairs.core_kernels import count_forced_pairs, settle_subscribers
+from fanwise.provision.pairs.cover_kernels import make_room
+from fanwise.provision.pairs.pair_kernels import choose_greedily, longest_row
+from fanwise.provision.pairs.sharing import Sharing
 from fanwise.provision.problem import Provisioning
-from fanwise.provision.sharing import Sharing
 from fanwise.provision.streamed.kernels import add_counts, keep_short_rows
 from fanwise.provision.streamed.pairs import in_order
 from fanwise.provision.streamed.source import Block, blocks
@@ -87,7 +87,7 @@ def traffic_bound(problem: Provisioning, in_price: float, out_price: float) -> f
 
 
 def find_core(problem: Provisioning, charges: Charges) -> Core:
-    """Settle what settles itself, and what is too long; see :mod:`fanwise.provision.core`."""
+    """Settle what settles itself, and what is too long; see :mod:`fanwise.provision.pairs.core`."""
     interests = problem.workload.interests
     enough = whole_demand(problem, RELATIVE_TOLERANCE)
     prices = make_prices(problem, charges, *_count(problem, charges, enough))

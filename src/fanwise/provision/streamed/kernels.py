@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.cover_kernels import Room, cheapest_cover
+from fanwise.provision.pairs.cover_kernels import Room, cheapest_cover
 
 
 class Cursors(NamedTuple):

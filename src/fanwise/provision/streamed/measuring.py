@@ -13,8 +13,8 @@ from fanwise.planning.families import PROVISION
 from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Run
 from fanwise.provision.bounds import paper_bound
+from fanwise.provision.machines.packing import Packing, loads
 from fanwise.provision.measuring import add_up
-from fanwise.provision.packing import Packing, loads
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.streamed.plan import Scratch, StreamedPlan, TablesOnDisk
 from fanwise.workload.topic import RELATIVE_TOLERANCE

@@ -13,7 +13,7 @@ import numpy as np
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, sum_rows
 from fanwise.arrays.threads import num_threads
 from fanwise.progress import Progress
-from fanwise.provision.pair_kernels import choose_greedily
+from fanwise.provision.pairs.pair_kernels import choose_greedily
 from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
 from fanwise.provision.streamed.kernels import add_counts
 from fanwise.provision.streamed.source import Block, blocks, map_ids
@@ -42,7 +42,7 @@ class Chosen(NamedTuple):
 
 
 def choose_greedily_in_blocks(problem: Provisioning, file: Path, progress: Progress) -> Chosen:
-    """Choose the pairs of :mod:`fanwise.provision.greedy_pairs`, block by block, into ``file``."""
+    """Choose what :mod:`fanwise.provision.pairs.greedy_pairs` would, block by block to a file."""
     workload, demand = problem.workload, problem.demand
     rates = np.where(problem.is_usable, workload.rates, 0.0)
     indptr = np.zeros(workload.num_subscribers + 1, dtype=np.int64)

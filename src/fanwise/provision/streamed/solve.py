@@ -17,9 +17,9 @@ from fanwise.arrays.csr import IntArray
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
-from fanwise.provision import group
 from fanwise.provision.feasibility import misses_out, refuse_impossible
-from fanwise.provision.packing import (
+from fanwise.provision.machines import group
+from fanwise.provision.machines.packing import (
     Fill,
     Groups,
     Packing,
@@ -157,7 +157,7 @@ def groups_of(problem: Provisioning, chosen: Chosen) -> Groups:
 
 
 def pack_groups(problem: Provisioning, groups: Groups, fill: Fill) -> Packing:
-    """Pack groups on the allowed types; see :func:`fanwise.provision.packing.pack_on_types`."""
+    """Pack groups on the allowed types, as :mod:`fanwise.provision.machines.packing` does."""
     if len(problem.bins) == 1:
         return as_packing(fill(problem, groups, problem.bins[0]), problem.bins[0])
     filled = (fill_base(problem, groups, base, fill) for base in problem.bases)

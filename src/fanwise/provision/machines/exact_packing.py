@@ -21,8 +21,8 @@ import numpy.typing as npt
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Run
-from fanwise.provision import best_packing
-from fanwise.provision.packing import (
+from fanwise.provision.machines import best_packing
+from fanwise.provision.machines.packing import (
     Groups,
     Packing,
     downsize,

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
-from fanwise.provision.reproduce_runs import Case, Rung, Seconds
-from fanwise.provision.reproduce_settings import LADDER, OURS, TAUS
+from fanwise.provision.reproducing.runs import Case, Rung, Seconds
+from fanwise.provision.reproducing.settings import LADDER, OURS, TAUS
 from fanwise.workload.look import (
     BLUE,
     COLOURS,

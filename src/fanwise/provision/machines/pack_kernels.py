@@ -10,7 +10,7 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.machine_kernels import (
+from fanwise.provision.machines.machine_kernels import (
     CLOSED,
     ROUNDING,
     Capacity,

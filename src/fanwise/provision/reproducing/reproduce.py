@@ -5,7 +5,7 @@ machine and three thresholds. Figs. 8 to 12: what the Twitter trace looks like. 
 with the statistics that the paper tells stand in for its traces
 (:mod:`fanwise.workload.generators.spotify`, :mod:`fanwise.workload.generators.twitter`). What the
 printed units give and what the paper's percentages imply are two regimes, told apart everywhere:
-see :mod:`fanwise.provision.reproduce_runs`.
+see :mod:`fanwise.provision.reproducing.runs`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from fanwise.planning.reproduction import Reproduction
 from fanwise.progress import SILENT, Progress
-from fanwise.provision.reproduce_remarks import compare, notes
-from fanwise.provision.reproduce_rows import Row, cost_rows, listings, seconds_rows
-from fanwise.provision.reproduce_runs import (
+from fanwise.provision.reproducing.remarks import compare, notes
+from fanwise.provision.reproducing.rows import Row, cost_rows, listings, seconds_rows
+from fanwise.provision.reproducing.runs import (
     Case,
     Seconds,
     make_sample,
@@ -26,7 +26,7 @@ from fanwise.provision.reproduce_runs import (
     measure_seconds,
     warm_up,
 )
-from fanwise.provision.reproduce_settings import (
+from fanwise.provision.reproducing.settings import (
     INSTANCES,
     REGIMES,
     SCALED,
@@ -35,7 +35,11 @@ from fanwise.provision.reproduce_settings import (
     TRACES,
     TWITTER,
 )
-from fanwise.provision.reproduce_traces import compare_statistics, draw_statistics, statistics_rows
+from fanwise.provision.reproducing.traces import (
+    compare_statistics,
+    draw_statistics,
+    statistics_rows,
+)
 from fanwise.workload.statistics import workload_statistics
 
 if TYPE_CHECKING:
@@ -83,7 +87,7 @@ def reproduce(scale: float, *, seed: int = 0, progress: Progress = SILENT) -> Re
 
 
 def _draw(cases: Sequence[Case], seconds: Sequence[Seconds]) -> dict[str, tuple[str, Figure]]:
-    from fanwise.provision import reproduce_plots as plots
+    from fanwise.provision.reproducing import plots as plots
 
     figures: dict[str, tuple[str, Figure]] = {}
     for regime in reversed(REGIMES):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fanwise.provision.improve_kernels import improve_placed
-from fanwise.provision.packing import Groups, Packing, room_left
+from fanwise.provision.machines.improve_kernels import improve_placed
+from fanwise.provision.machines.packing import Groups, Packing, room_left
 from fanwise.provision.problem import Provisioning
 
 MAX_CELLS = 200_000

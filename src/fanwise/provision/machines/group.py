@@ -25,9 +25,9 @@ from functools import partial
 
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
-from fanwise.provision.machine_kernels import order_falling
-from fanwise.provision.pack_kernels import pack_groups
-from fanwise.provision.packing import Bin, Fill, Filling, Groups, Packing, pack_on_types
+from fanwise.provision.machines.machine_kernels import order_falling
+from fanwise.provision.machines.pack_kernels import pack_groups
+from fanwise.provision.machines.packing import Bin, Fill, Filling, Groups, Packing, pack_on_types
 from fanwise.provision.problem import Provisioning
 
 

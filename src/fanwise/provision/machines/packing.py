@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
 from fanwise.provision.catalogue import Instance
-from fanwise.provision.machine_kernels import Capacity, count_pairs, weigh_machines
+from fanwise.provision.machines.machine_kernels import Capacity, count_pairs, weigh_machines
 
 if TYPE_CHECKING:
     from fanwise.provision.problem import Provisioning

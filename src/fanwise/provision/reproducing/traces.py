@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fanwise.planning.reproduction import Comparison
-from fanwise.provision.reproduce_rows import Row
+from fanwise.provision.reproducing.rows import Row
 from fanwise.workload.generators.twitter_degrees import SUBSCRIBERS, TOPICS
 from fanwise.workload.statistics import Statistics
 

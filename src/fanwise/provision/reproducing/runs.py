@@ -21,9 +21,9 @@ from fanwise.planning.problem import Run
 from fanwise.progress import Progress, Step
 from fanwise.provision.bounds import paper_bound
 from fanwise.provision.catalogue import BUILT_IN, Catalogue, Instance
-from fanwise.provision.packing import Packing
+from fanwise.provision.machines.packing import Packing
 from fanwise.provision.problem import Provisioning
-from fanwise.provision.reproduce_settings import (
+from fanwise.provision.reproducing.settings import (
     FIRST_RUNG,
     INSTANCES,
     LADDER,

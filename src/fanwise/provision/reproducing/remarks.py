@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from fanwise.planning.reproduction import Comparison
-from fanwise.provision.reproduce_rows import paper_saving
-from fanwise.provision.reproduce_runs import Case, Sample, Seconds
-from fanwise.provision.reproduce_settings import (
+from fanwise.provision.reproducing.rows import paper_saving
+from fanwise.provision.reproducing.runs import Case, Sample, Seconds
+from fanwise.provision.reproducing.settings import (
     FIRST_RUNG,
     LADDER,
     LAST_RUNG,

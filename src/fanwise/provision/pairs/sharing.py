@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
-from fanwise.provision.core import STATES, Core
-from fanwise.provision.cover_kernels import make_room
-from fanwise.provision.sharing_kernels import price_rows, raise_shares
+from fanwise.provision.pairs.core import STATES, Core
+from fanwise.provision.pairs.cover_kernels import make_room
+from fanwise.provision.pairs.sharing_kernels import price_rows, raise_shares
 
 MAX_SWEEPS = 12
 FEW_STATES = 1000

@@ -21,10 +21,10 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray, count_offsets, scatter_rows
 from fanwise.arrays.threads import cut_rows, in_threads
-from fanwise.provision.charges import Charges
-from fanwise.provision.core_kernels import count_forced_pairs, settle_subscribers
-from fanwise.provision.cover_kernels import make_room
-from fanwise.provision.pair_kernels import choose_greedily, longest_row
+from fanwise.provision.pairs.charges import Charges
+from fanwise.provision.pairs.core_kernels import count_forced_pairs, settle_subscribers
+from fanwise.provision.pairs.cover_kernels import make_room
+from fanwise.provision.pairs.pair_kernels import choose_greedily, longest_row
 from fanwise.provision.problem import Provisioning
 
 PIECES = 8

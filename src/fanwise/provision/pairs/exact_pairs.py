@@ -15,10 +15,10 @@ from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
 from fanwise.arrays.threads import cut_rows, in_threads
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Run
-from fanwise.provision.charges import whole_demand
-from fanwise.provision.core_kernels import choose_covers, gather_chosen
-from fanwise.provision.cover_kernels import make_room
-from fanwise.provision.pair_kernels import longest_row
+from fanwise.provision.pairs.charges import whole_demand
+from fanwise.provision.pairs.core_kernels import choose_covers, gather_chosen
+from fanwise.provision.pairs.cover_kernels import make_room
+from fanwise.provision.pairs.pair_kernels import longest_row
 from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
 
 PIECES = 8

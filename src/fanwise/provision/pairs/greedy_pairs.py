@@ -18,7 +18,7 @@ import numpy as np
 
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
-from fanwise.provision.pair_kernels import choose_greedily
+from fanwise.provision.pairs.pair_kernels import choose_greedily
 from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
-from fanwise.provision.pack_kernels import pack_first_fit
-from fanwise.provision.packing import Bin, Filling, Groups, Packing, pack_on_types
+from fanwise.provision.machines.pack_kernels import pack_first_fit
+from fanwise.provision.machines.packing import Bin, Filling, Groups, Packing, pack_on_types
 from fanwise.provision.problem import Provisioning
 
 

@@ -22,12 +22,12 @@ import numpy as np
 
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
 from fanwise.planning.problem import Run
-from fanwise.provision import first_fit, group
-from fanwise.provision.fleet_kernels import count_machines, fill_fleet, make_fleet
-from fanwise.provision.fleets import mixed_fleets
-from fanwise.provision.improve_packing import improve
-from fanwise.provision.machine_kernels import ROUNDING, order_falling
-from fanwise.provision.packing import (
+from fanwise.provision.machines import first_fit, group
+from fanwise.provision.machines.fleet_kernels import count_machines, fill_fleet, make_fleet
+from fanwise.provision.machines.fleets import mixed_fleets
+from fanwise.provision.machines.improve_packing import improve
+from fanwise.provision.machines.machine_kernels import ROUNDING, order_falling
+from fanwise.provision.machines.packing import (
     EMPTY,
     Bin,
     Groups,

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.cover_kernels import ROUNDING, Room, cheapest_cover
+from fanwise.provision.pairs.cover_kernels import ROUNDING, Room, cheapest_cover
 
 TIE = 1e-11
 """Prices closer than this, relatively, may be decided by something else."""

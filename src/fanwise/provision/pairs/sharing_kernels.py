@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.cover_kernels import ROUNDING, Room, cheapest_cover
+from fanwise.provision.pairs.cover_kernels import ROUNDING, Room, cheapest_cover
 
 if TYPE_CHECKING:
-    from fanwise.provision.charges import Charges
-    from fanwise.provision.core import Rows
+    from fanwise.provision.pairs.charges import Charges
+    from fanwise.provision.pairs.core import Rows
 
 CLOSED = 1e300
 """The price of a topic that must not be taken."""

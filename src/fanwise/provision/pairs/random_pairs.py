@@ -11,7 +11,7 @@ import numpy as np
 
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
-from fanwise.provision.pair_kernels import choose_randomly
+from fanwise.provision.pairs.pair_kernels import choose_randomly
 from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
 
 

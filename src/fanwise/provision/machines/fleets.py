@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from fanwise.provision.packing import Bin
+from fanwise.provision.machines.packing import Bin
 
 UNITS = 256
 MAX_MIXES, MAX_LARGE_MIXES = 48, 8

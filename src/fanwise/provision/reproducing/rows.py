@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fanwise.planning.explanation import Listing
-from fanwise.provision.reproduce_runs import Case, Rung, Seconds
-from fanwise.provision.reproduce_settings import (
+from fanwise.provision.reproducing.runs import Case, Rung, Seconds
+from fanwise.provision.reproducing.settings import (
     CONTRADICTIONS,
     FIRST_RUNG,
     LADDER,

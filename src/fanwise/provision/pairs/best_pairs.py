@@ -1,11 +1,11 @@
 """Pairs chosen together: a subscriber prefers topics that are carried for others anyway.
 
 What is paid for is incoming and outgoing traffic, each at its price and with the rent of the
-bandwidth it takes up. Most subscribers settle at once (see :mod:`fanwise.provision.core`). For the
-others, the price of each incoming copy is shared among those who want the topic, by dual ascent
-(see :mod:`fanwise.provision.sharing`). They take the cheapest covers at these prices; then each in
-turn chooses anew, given what all others chose, and topics are closed that those who take them can
-do without, until nothing changes. Every change lowers the total.
+bandwidth it takes up. Most subscribers settle at once (see :mod:`fanwise.provision.pairs.core`).
+For the others, the price of each incoming copy is shared among those who want the topic, by dual
+ascent (see :mod:`fanwise.provision.pairs.sharing`). They take the cheapest covers at these prices;
+then each in turn chooses anew, given what all others chose, and topics are closed that those who
+take them can do without, until nothing changes. Every change lowers the total.
 
 Never more traffic, at these prices, than ``gsp``, ``rsp`` (for the same seed) or ``exact``: their
 choices are looked at as well.
@@ -20,14 +20,14 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, LongArray
 from fanwise.planning.problem import Run
-from fanwise.provision import greedy_pairs, random_pairs
-from fanwise.provision.charges import Charges, charge, prices_with_rent, whole_demand
-from fanwise.provision.core import Core, find_core
-from fanwise.provision.core_kernels import gather_chosen
-from fanwise.provision.exact_pairs import cheapest_covers
+from fanwise.provision.pairs import greedy_pairs, random_pairs
+from fanwise.provision.pairs.charges import Charges, charge, prices_with_rent, whole_demand
+from fanwise.provision.pairs.core import Core, find_core
+from fanwise.provision.pairs.core_kernels import gather_chosen
+from fanwise.provision.pairs.exact_pairs import cheapest_covers
+from fanwise.provision.pairs.sharing import MAX_SWEEPS, Sharing
+from fanwise.provision.pairs.sharing_kernels import close_topics, reconsider_rows
 from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
-from fanwise.provision.sharing import MAX_SWEEPS, Sharing
-from fanwise.provision.sharing_kernels import close_topics, reconsider_rows
 
 MAX_ROUNDS = 50
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.machine_kernels import CLOSED, pairs_that_fit
+from fanwise.provision.machines.machine_kernels import CLOSED, pairs_that_fit
 
 
 @kernel

@@ -1,0 +1,1 @@
+"""Stage 2: which machines carry the chosen pairs."""

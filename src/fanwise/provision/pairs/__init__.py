@@ -1,0 +1,1 @@
+"""Stage 1: which (topic, subscriber) pairs satisfy everybody."""
