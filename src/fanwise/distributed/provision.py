@@ -33,8 +33,7 @@ from fanwise.distributed.topics import read_topics
 from fanwise.errors import InfeasibleError
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
-from fanwise.provision.feasibility import _plural as plural
-from fanwise.provision.feasibility import _say_reserve as say_reserve
+from fanwise.provision.feasibility import plural, say_reserve
 from fanwise.provision.machines.packing import Fill, Groups, Packing, price_of
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.streamed.allocation import lay_out

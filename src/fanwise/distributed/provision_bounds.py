@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,8 @@ import numpy as np
 from fanwise.distributed.inputs import Inputs
 from fanwise.distributed.partitions import in_order
 from fanwise.distributed.provision_passes import OPEN_SCHEMA, AddLeastBytes, CountForced, Settle
-from fanwise.provision.bounds import SUM_ROUNDING, rent_bound
-from fanwise.provision.bounds import _rates_that_fit as rates_that_fit
-from fanwise.provision.pairs.charges import charge, prices_with_rent
+from fanwise.provision.bounds import SUM_ROUNDING, rates_that_fit, total_bound
+from fanwise.provision.pairs.charges import charge
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.rent import round_up
 from fanwise.provision.streamed.bounds import Open, gather_core, make_prices, sweep_core
@@ -35,17 +35,7 @@ def proven_bound_on_spark(problem: Provisioning, inputs: Inputs, num_pairs: int)
     """
     if not inputs.facts.num_subscribers:
         return 0.0
-    in_price, out_price = (
-        problem.costs(0.0, 1.0, 0.0).total,
-        problem.costs(0.0, 0.0, 1.0).total,
-    )
-    least_bytes = _traffic_bound(problem, inputs, num_pairs, 1.0, 1.0)
-    rent = rent_bound(problem, least_bytes)
-    if in_price == out_price:
-        return rent + in_price * least_bytes
-    separate = rent + _traffic_bound(problem, inputs, num_pairs, in_price, out_price)
-    together = _traffic_bound(problem, inputs, num_pairs, *prices_with_rent(problem))
-    return max(separate, together * (1 - RELATIVE_TOLERANCE))
+    return total_bound(problem, partial(_traffic_bound, problem, inputs, num_pairs))
 
 
 def _traffic_bound(

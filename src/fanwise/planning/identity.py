@@ -18,7 +18,7 @@ def plan_id(
     problem: str, algorithm: str, parameters: Mapping[str, Any], tables: Mapping[str, pa.Table]
 ) -> str:
     """Hash what makes a plan this plan; row order and timings do not count."""
-    head = {"problem": problem, "algorithm": algorithm, "parameters": _plain(parameters)}
+    head = {"problem": problem, "algorithm": algorithm, "parameters": plain(parameters)}
     text = json.dumps(head, sort_keys=True, ensure_ascii=False, allow_nan=False)
     digest = hashlib.sha256(text.encode())
     keys = find_family(problem).keys
@@ -27,7 +27,7 @@ def plan_id(
         digest.update(f"\n{name} {table.num_rows}".encode())
         for column in sorted(table.column_names):
             digest.update(f"\n{column} ".encode())
-            _add_column(digest, table.column(column))
+            add_column(digest, table.column(column))
     return digest.hexdigest()
 
 
@@ -48,7 +48,8 @@ def _is_sorted(table: pa.Table, keys: tuple[str, ...]) -> bool:
     return True
 
 
-def _add_column(digest: Any, column: pa.ChunkedArray) -> None:
+def add_column(digest: Any, column: pa.ChunkedArray) -> None:
+    """Add a column's type and values to a digest."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         lengths = np.ascontiguousarray(pc.binary_length(column).to_numpy(), dtype=np.int64)
@@ -62,12 +63,12 @@ def _add_column(digest: Any, column: pa.ChunkedArray) -> None:
         digest.update(values.tobytes())
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Write 27 and 27.0 alike."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray
@@ -49,18 +52,23 @@ def proven_bound(problem: Provisioning) -> float:
     one counts. The bound holds for every plan that keeps its limits within the tolerance of
     verification.
     """
+    return total_bound(problem, partial(traffic_bound, problem))
+
+
+def total_bound(problem: Provisioning, traffic: Callable[[float, float], float]) -> float:
+    """Return what every plan costs at least, given what traffic costs at prices in and out."""
     if not np.any(problem.demand > 0):
         return 0.0
     in_price, out_price = (
         problem.costs(0.0, 1.0, 0.0).total,
         problem.costs(0.0, 0.0, 1.0).total,
     )
-    least_bytes = traffic_bound(problem, 1.0, 1.0)
+    least_bytes = traffic(1.0, 1.0)
     rent = rent_bound(problem, least_bytes)
     if in_price == out_price:
         return rent + in_price * least_bytes
-    separate = rent + traffic_bound(problem, in_price, out_price)
-    together = traffic_bound(problem, *prices_with_rent(problem))
+    separate = rent + traffic(in_price, out_price)
+    together = traffic(*prices_with_rent(problem))
     return max(separate, together * (1 - RELATIVE_TOLERANCE))
 
 
@@ -68,7 +76,7 @@ def traffic_bound(problem: Provisioning, in_price: float, out_price: float) -> f
     """Return what any plan's traffic costs at least, at these prices per byte."""
     charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE)
     enough = whole_demand(problem, RELATIVE_TOLERANCE)
-    core = find_core(problem, charges, enough, _rates_that_fit(problem))
+    core = find_core(problem, charges, enough, rates_that_fit(problem))
     return share(core).bound * (1 - SUM_ROUNDING * problem.workload.num_pairs)
 
 
@@ -82,7 +90,7 @@ def rent_bound(problem: Provisioning, least_bytes: float) -> float:
     types = problem.types_allowed
     rents = [problem.costs(entry.usd_per_hour, 0.0, 0.0).total for entry in types]
     limits = [problem.usable_bytes(entry) * (1 + RELATIVE_TOLERANCE) for entry in types]
-    enough, rates = whole_demand(problem, RELATIVE_TOLERANCE), _rates_that_fit(problem)
+    enough, rates = whole_demand(problem, RELATIVE_TOLERANCE), rates_that_fit(problem)
     num_forced = count_forced_pairs(*problem.workload.interests, rates, enough)
     demands: list[tuple[float, list[float]]] = [(least_bytes, limits)]
     if num_forced.any():
@@ -105,7 +113,7 @@ def rent_bound(problem: Provisioning, least_bytes: float) -> float:
     )
 
 
-def _rates_that_fit(problem: Provisioning) -> FloatArray:
+def rates_that_fit(problem: Provisioning) -> FloatArray:
     """Return the rates of topics that fit an allowed machine, 0 for others."""
     limit = max(map(problem.usable_bytes, problem.types_allowed)) * (1 + RELATIVE_TOLERANCE)
     rates: FloatArray = np.where(2 * problem.needs <= limit, problem.workload.rates, 0.0)

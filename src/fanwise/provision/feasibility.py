@@ -38,9 +38,9 @@ def refuse_impossible(problem: Provisioning) -> None:
     named = ", ".join(names) + (", …" if len(too_large) > len(names) else "")
     count = int(np.count_nonzero(is_short))
     raise InfeasibleError(
-        f"{_plural(len(too_large), 'topic')} ({named}) too large for one "
-        f"{problem.machine.instance}{_say_reserve(problem)}, and "
-        f"{_plural(count, 'subscriber')} cannot reach the threshold without; "
+        f"{plural(len(too_large), 'topic')} ({named}) too large for one "
+        f"{problem.machine.instance}{say_reserve(problem)}, and "
+        f"{plural(count, 'subscriber')} cannot reach the threshold without; "
         f"{_way_out(problem, too_large)}."
     )
 
@@ -72,9 +72,11 @@ def _larger(problem: Provisioning) -> Iterable[Instance]:
     return sorted(larger, key=lambda entry: entry.mbps)
 
 
-def _say_reserve(problem: Provisioning) -> str:
+def say_reserve(problem: Provisioning) -> str:
+    """Say what is kept in reserve, or nothing."""
     return f" with {problem.reserve_share:.3g} of it in reserve" if problem.reserve_share else ""
 
 
-def _plural(count: int, word: str) -> str:
+def plural(count: int, word: str) -> str:
+    """Write a number of things."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"

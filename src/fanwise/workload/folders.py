@@ -45,8 +45,8 @@ def atomic_folder(destination: str | Path, *, overwrite: bool = False) -> Iterat
     """Yield an empty staging folder that becomes ``destination`` when the block succeeds."""
     destination = Path(destination).absolute()
     refuse_existing(destination, overwrite=overwrite)
-    _remove_leftovers(destination)
-    staging = _staging_path(destination)
+    remove_leftovers(destination)
+    staging = staging_path(destination)
     created = _make_parents(destination.parent)
     try:
         staging.mkdir()
@@ -65,8 +65,8 @@ def atomic_file(destination: str | Path, *, overwrite: bool = False) -> Iterator
     """Yield a staging path; the file written there becomes ``destination`` on success."""
     destination = Path(destination).absolute()
     refuse_existing_file(destination, overwrite=overwrite)
-    _remove_leftovers(destination)
-    staging = _staging_path(destination)
+    remove_leftovers(destination)
+    staging = staging_path(destination)
     created = _make_parents(destination.parent)
     try:
         yield staging
@@ -81,7 +81,8 @@ def atomic_file(destination: str | Path, *, overwrite: bool = False) -> Iterator
         raise
 
 
-def _staging_path(destination: Path) -> Path:
+def staging_path(destination: Path) -> Path:
+    """Return a name beside the destination that tells which process is writing there."""
     return destination.parent / f".{destination.name}{_MARK}{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
@@ -124,7 +125,8 @@ def _remove(staging: Path, created: list[Path]) -> None:
             return
 
 
-def _remove_leftovers(destination: Path) -> None:
+def remove_leftovers(destination: Path) -> None:
+    """Remove what processes that are gone left behind beside the destination."""
     for leftover in destination.parent.glob(f".{_escape(destination.name)}{_MARK}*"):
         process = leftover.name.split(_MARK)[-1].split("-")[0]
         if process.isdigit() and not _is_alive(int(process)):

@@ -95,7 +95,7 @@ def find_core(
     if np.any(problem.workload.num_followers > charges.held):
         _, likely = choose_greedily(*interests, rates, enough, 0.0)
         num_likely = np.bincount(likely, minlength=problem.workload.num_topics)
-    pair, fixed, worst, paid = _split_charges(problem, charges, num_forced, num_likely)
+    pair, fixed, worst, paid = split_charges(problem, charges, num_forced, num_likely)
     is_chosen = np.zeros(problem.workload.num_pairs, dtype=np.bool_)
     longest = longest_row(interests.indptr)
 
@@ -111,7 +111,7 @@ def find_core(
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
     items = np.concatenate([part[4] for part in parts])
     topic = interests.indices[items]
-    contests = _contests(topic, fixed)
+    contests = list_contests(topic, fixed)
     rows = Rows(
         subscriber=np.concatenate([part[1] for part in parts]),
         enough=np.concatenate([part[2] for part in parts]),
@@ -131,7 +131,7 @@ def find_core(
     return Core(settled, is_chosen, rows)
 
 
-def _split_charges(
+def split_charges(
     problem: Provisioning, charges: Charges, num_forced: LongArray, num_likely: LongArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Return the price of a pair, of opening a topic, of a pair at worst, and what is paid anyway.
@@ -157,7 +157,7 @@ class _Contests(NamedTuple):
     contest_items: IntArray
 
 
-def _contests(topic: IntArray, fixed: FloatArray) -> _Contests:
+def list_contests(topic: IntArray, fixed: FloatArray) -> _Contests:
     """Return the topics with a fixed price and the items of each."""
     items = np.flatnonzero(fixed[topic] > 0).astype(np.int32)
     offsets = count_offsets(topic[items], len(fixed))

@@ -10,17 +10,15 @@ is cut off, the fractional cover counts, which for many topics is nearly the sam
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
-from fanwise.provision.bounds import SUM_ROUNDING, rent_bound
-from fanwise.provision.bounds import _rates_that_fit as rates_that_fit
-from fanwise.provision.pairs.charges import Charges, charge, prices_with_rent, whole_demand
-from fanwise.provision.pairs.core import Core, Rows
-from fanwise.provision.pairs.core import _contests as list_contests
-from fanwise.provision.pairs.core import _split_charges as split_charges
+from fanwise.provision.bounds import SUM_ROUNDING, rates_that_fit, total_bound
+from fanwise.provision.pairs.charges import Charges, charge, whole_demand
+from fanwise.provision.pairs.core import Core, Rows, list_contests, split_charges
 from fanwise.provision.pairs.core_kernels import count_forced_pairs, settle_subscribers
 from fanwise.provision.pairs.cover_kernels import make_room
 from fanwise.provision.pairs.pair_kernels import choose_greedily, longest_row
@@ -65,19 +63,7 @@ class Open(NamedTuple):
 
 def streamed_bound(problem: Provisioning) -> float:
     """Return what every plan costs at least; see :func:`fanwise.provision.bounds.proven_bound`."""
-    if not np.any(problem.demand > 0):
-        return 0.0
-    in_price, out_price = (
-        problem.costs(0.0, 1.0, 0.0).total,
-        problem.costs(0.0, 0.0, 1.0).total,
-    )
-    least_bytes = traffic_bound(problem, 1.0, 1.0)
-    rent = rent_bound(problem, least_bytes)
-    if in_price == out_price:
-        return rent + in_price * least_bytes
-    separate = rent + traffic_bound(problem, in_price, out_price)
-    together = traffic_bound(problem, *prices_with_rent(problem))
-    return max(separate, together * (1 - RELATIVE_TOLERANCE))
+    return total_bound(problem, partial(traffic_bound, problem))
 
 
 def traffic_bound(problem: Provisioning, in_price: float, out_price: float) -> float:

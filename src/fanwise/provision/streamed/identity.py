@@ -12,9 +12,7 @@ import pyarrow as pa
 
 from fanwise.arrays.csr import IntArray
 from fanwise.planning.families import PROVISION
-from fanwise.planning.identity import _add_column as add_column
-from fanwise.planning.identity import _plain as plain
-from fanwise.planning.identity import sort_rows
+from fanwise.planning.identity import add_column, plain, sort_rows
 from fanwise.provision.streamed.allocation import Layout, shelves
 
 

@@ -15,9 +15,7 @@ import pyarrow.parquet as pq
 
 from fanwise.planning.plan import Plan
 from fanwise.workload.files import local_path
-from fanwise.workload.folders import _remove_leftovers as remove_leftovers
-from fanwise.workload.folders import _staging_path as staging_path
-from fanwise.workload.folders import atomic_folder
+from fanwise.workload.folders import atomic_folder, remove_leftovers, staging_path
 
 
 class Scratch:
