@@ -73,7 +73,7 @@ def measure_greedy(problem: Selection, what: str) -> dict:
 
 
 def measure_best(problem: Selection, what: str) -> dict:
-    plan = problem.solve("best", time_limit=SECONDS, gap=1e-5)
+    plan = problem.solve("best", time_limit=SECONDS - 5, gap=1e-5)
     plan.verify()
     limit = GAPS[problem.metric, int(float(problem.tau))]
     return row(
