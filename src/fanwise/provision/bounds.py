@@ -52,13 +52,13 @@ def proven_bound(problem: Provisioning) -> float:
     one counts. The bound holds for every plan that keeps its limits within the tolerance of
     verification.
     """
+    if not np.any(problem.demand > 0):
+        return 0.0
     return total_bound(problem, partial(traffic_bound, problem))
 
 
 def total_bound(problem: Provisioning, traffic: Callable[[float, float], float]) -> float:
     """Return what every plan costs at least, given what traffic costs at prices in and out."""
-    if not np.any(problem.demand > 0):
-        return 0.0
     in_price, out_price = (
         problem.costs(0.0, 1.0, 0.0).total,
         problem.costs(0.0, 0.0, 1.0).total,

@@ -63,6 +63,8 @@ class Open(NamedTuple):
 
 def streamed_bound(problem: Provisioning) -> float:
     """Return what every plan costs at least; see :func:`fanwise.provision.bounds.proven_bound`."""
+    if not np.any(problem.demand > 0):
+        return 0.0
     return total_bound(problem, partial(traffic_bound, problem))
 
 
