@@ -91,7 +91,7 @@ def questions(draw, weighs_changes: bool):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(question=questions(weighs_changes=False))
 def test_pins_and_exclusions_hold_and_bounds_enclose_the_optimum(algorithm, question):
     workload, options, best = question
@@ -108,7 +108,7 @@ def test_pins_and_exclusions_hold_and_bounds_enclose_the_optimum(algorithm, ques
 
 
 @pytest.mark.parametrize("algorithm", WEIGHING)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(question=questions(weighs_changes=True))
 def test_few_changes_hold_and_bounds_enclose_the_optimum(algorithm, question):
     workload, options, best = question
@@ -133,7 +133,7 @@ def test_few_changes_hold_and_bounds_enclose_the_optimum(algorithm, question):
     assert plan.metrics["free_value"] == pytest.approx(plan.objective + plan.metrics["given_up"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     question=questions(weighs_changes=True),
     price=st.sampled_from([0.0, 0.3, 1.0, 4.0]),
@@ -155,7 +155,7 @@ def test_every_price_of_changes_proves_a_bound(question, price, iterations):
         assert relaxation.bound() >= float(best) - 1e-9 * max(1.0, abs(float(best)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(question=questions(weighs_changes=True))
 def test_best_is_never_below_greedy_or_standing_still(question):
     workload, options, best = question
