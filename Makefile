@@ -10,6 +10,9 @@ KERNEL_TESTS := tests/arrays tests/select/test_select.py tests/select/test_selec
   tests/provision/test_provision.py tests/workload/test_generators_matching.py \
   tests/workload/test_generators_streamed_matching.py
 
+# Two workers; a file stays with one of them, so that few kernels are compiled twice.
+PYTEST := $(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile
+
 .PHONY: setup demo test lint format bench clean
 
 setup: $(READY)
@@ -26,8 +29,8 @@ demo: $(READY)
 	$(BIN)/python examples/music_service.py demo-output
 
 test: $(READY)
-	$(BIN)/python -m pytest -q
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(KERNEL_TESTS)
+	$(PYTEST)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(KERNEL_TESTS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
