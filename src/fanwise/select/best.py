@@ -4,8 +4,9 @@ It starts from ``greedy`` and is never worse. Rounds alternate between the two s
 relaxation, under inequalities fitted to a good selection and then to the relaxation itself (see
 :mod:`fanwise.select.relaxing.covers` and :mod:`fanwise.select.relaxing.gain_cuts`), lowers the
 bound and points to topics; rounding, greedy completion and dropping what earns least turn them into
-better selections. Small instances go to HiGHS for what is left of the gap. It stops at the target
-gap, at the time limit, or when rounds change nothing.
+better selections. Small instances go to HiGHS at once, middling ones with what is left of the gap
+when rounds change nothing. It stops at the target gap, at the time limit, or when there is nothing
+left to try.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ WORTHWHILE = 1e-4
 """A step is repeated while it gains this much."""
 PATIENCE = 3
 """Rounds without progress on either side before it stops."""
-SMALL_PAIRS = 20_000
+SMALL_PAIRS, MIDDLING_PAIRS = 20_000, 40_000
+"""Instances that HiGHS is asked about first, and last."""
 
 
 class Search:
@@ -50,7 +52,7 @@ class Search:
         self.bound = quick_bound(problem)
         self.is_interrupted = False
         self._limit = DEFAULT_TIME_LIMIT if run.time_limit is None else run.time_limit
-        self._gap = DEFAULT_GAP if run.gap is None else run.gap
+        self.gap = DEFAULT_GAP if run.gap is None else run.gap
         self._show()
 
     def offer(self, served: Served) -> bool:
@@ -75,7 +77,7 @@ class Search:
     def is_over(self) -> bool:
         """Whether the gap is closed or the time is up."""
         gap = certified_gap(self.value, self.bound, is_feasible=True) or 0.0
-        return gap <= self._gap or self.run.elapsed() >= self._limit
+        return gap <= self.gap or self.run.elapsed() >= self._limit
 
     def time_left(self) -> float:
         return max(0.0, self._limit - self.run.elapsed())
@@ -126,12 +128,9 @@ def _search(search: Search) -> None:
     problem = search.problem
     if search.is_over():
         return
-    if problem.workload.num_pairs <= SMALL_PAIRS:
-        answer = solve_milp(problem, start=search.served, time_limit=search.time_left() / 2)
-        if answer.served is not None:
-            search.offer(answer.served)
-        if answer.bound is not None:
-            search.prove(answer.bound)
+    is_small = problem.workload.num_pairs <= SMALL_PAIRS
+    if is_small:
+        _ask_solver(search, search.time_left() / 2, gap=0.0)
         if search.is_over():
             return
     relaxation = plain_relaxation(problem)
@@ -146,6 +145,16 @@ def _search(search: Search) -> None:
     while not search.is_over() and idle < PATIENCE:
         progress = _round(search, relaxation)
         idle = 0 if progress else idle + 1
+    if not search.is_over() and not is_small and problem.workload.num_pairs <= MIDDLING_PAIRS:
+        _ask_solver(search, search.time_left(), search.gap)
+
+
+def _ask_solver(search: Search, seconds: float, gap: float) -> None:
+    answer = solve_milp(search.problem, start=search.served, time_limit=seconds, gap=gap)
+    if answer.served is not None:
+        search.offer(answer.served)
+    if answer.bound is not None:
+        search.prove(answer.bound)
 
 
 def _round(search: Search, relaxation: Relaxation) -> bool:
