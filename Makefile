@@ -7,7 +7,10 @@ READY := $(VENV)/.ready
 # Run once more without the compiler: kernels are plain Python then, and cannot read out of bounds.
 KERNEL_TESTS := tests/arrays tests/select/test_select.py tests/select/test_select_algorithms.py \
   tests/select/test_greedy_rows.py \
-  tests/provision/test_provision.py tests/workload/test_generators_matching.py \
+  tests/provision/test_provision.py tests/provision/test_pairs.py tests/provision/test_bounds.py \
+  tests/connect/test_connect.py tests/connect/test_greedy_overlays.py \
+  tests/connect/test_overlay_bounds.py tests/connect/test_decentralised.py \
+  tests/connect/test_structure.py tests/workload/test_generators_matching.py \
   tests/workload/test_generators_streamed_matching.py
 
 # Two workers; a file stays with one of them, so that few kernels are compiled twice.

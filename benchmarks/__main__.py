@@ -21,6 +21,7 @@ BENCHMARKS = (
     "select_rivals",
     "select_growth",
     "provision",
+    "connect",
 )
 RESULTS = Path(__file__).parent / "results"
 

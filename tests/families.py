@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from tests.oracles import provision_oracle, select_oracle
+from tests.connect.breaks import BREAKS as CONNECT_BREAKS
+from tests.oracles import connect_oracle, provision_oracle, select_oracle
 from tests.provision.breaks import BREAKS as PROVISION_BREAKS
 from tests.select.breaks import BREAKS as SELECT_BREAKS
 from tests.strategies import Instance
@@ -58,9 +59,23 @@ def _best_provisioning(problem: fw.Provisioning, instance: Instance) -> float | 
     return provision_oracle.optimum_of(problem, instance)
 
 
+def _pose_connection(workload: TopicWorkload, instance: Instance) -> fw.Connection:
+    return fw.Connection(workload, max_degree=2, max_edges=5)
+
+
+def _best_connection(problem: fw.Connection, instance: Instance) -> float:
+    degree = problem.degree_budget
+    limits = connect_oracle.Limits(
+        degrees=None if degree is None else [degree] * len(instance.interests),
+        edges=problem.edge_limit,
+    )
+    return float(connect_oracle.optimum(instance.interests, limits))
+
+
 CASES: Mapping[str, FamilyCase] = {
     "select": FamilyCase(_pose_selection, _best_selection, SELECT_BREAKS),
     "provision": FamilyCase(_pose_provisioning, _best_provisioning, PROVISION_BREAKS),
+    "connect": FamilyCase(_pose_connection, _best_connection, CONNECT_BREAKS),
 }
 
 ALGORITHMS = [

@@ -11,23 +11,29 @@ from typing import TYPE_CHECKING, Any
 from fanwise._version import __version__
 
 if TYPE_CHECKING:
+    from fanwise.connect.problem import Connection
     from fanwise.planning.plan import Plan, read_plan
     from fanwise.provision.problem import Provisioning
     from fanwise.select.problem import Selection
-    from fanwise.workload.files import read_workload, write_workload
+    from fanwise.workload.content import ContentWorkload
+    from fanwise.workload.reading import read_workload, write_workload
     from fanwise.workload.topic import TopicWorkload
 
 _HOMES = {
+    "Connection": "fanwise.connect.problem",
+    "ContentWorkload": "fanwise.workload.content",
     "Plan": "fanwise.planning.plan",
     "Provisioning": "fanwise.provision.problem",
     "Selection": "fanwise.select.problem",
     "TopicWorkload": "fanwise.workload.topic",
     "read_plan": "fanwise.planning.plan",
-    "read_workload": "fanwise.workload.files",
-    "write_workload": "fanwise.workload.files",
+    "read_workload": "fanwise.workload.reading",
+    "write_workload": "fanwise.workload.reading",
 }
 
 __all__ = [
+    "Connection",
+    "ContentWorkload",
     "Plan",
     "Provisioning",
     "Selection",

@@ -1,9 +1,11 @@
 import csv
+from dataclasses import replace
 
 import pytest
 from tests.cli.conftest import is_one_line
 
 import fanwise as fw
+from fanwise.planning.families import SELECT as SELECT_FAMILY
 
 SELECT = ("--tau", 25, "--capacity", "50%")
 
@@ -64,7 +66,8 @@ def test_compare_some_algorithms_with_a_picture(run, workload, tmp_path):
 
 
 def test_compare_says_what_it_left_out(run, workload, monkeypatch):
-    monkeypatch.setattr("fanwise.planning.compare.MAX_PAIRS", {"exact": 1})
+    stage = SELECT_FAMILY.stages["algorithm"]
+    monkeypatch.setitem(stage, "exact", replace(stage["exact"], compared_to=1))
     assert "--algorithms" in run(*compare("select", workload, *SELECT)).out
     found = run(*compare("select", workload, *SELECT, "--json")).json
     assert list(found["skipped"]) == ["exact"]

@@ -74,9 +74,9 @@ def test_it_comes_within_a_percent_of_greedy(spark, spotify, metric):
 @pytest.mark.parametrize("metric", ["binary", "fractional"])
 def test_columns_count_and_partitions_do_not(spark, columns, monkeypatch, metric):
     question = {"tau": "column", "capacity": "20%", "metric": metric}
-    monkeypatch.setattr(select_bounds, "FITS", 2)
+    monkeypatch.setattr(select_bounds, "FITS", 1)
     monkeypatch.setattr(select_bounds, "ITERATIONS", 1)
-    plans = [solve_on_spark(columns, **question, num_partitions=n, gap=0.0) for n in (1, 8)]
+    plans = [solve_on_spark(columns, **question, num_partitions=n, gap=0.0) for n in (1, 5)]
     monkeypatch.setattr(blocks, "DIRECT", 0)  # sums by Spark, as with many topics
     plans += [solve_on_spark(columns, **question, num_partitions=3, gap=0.0)]
     problem = fw.Selection(fw.read_workload(columns), **question)

@@ -53,7 +53,7 @@ def as_frame(spark, rows):
 
 
 @settings(
-    max_examples=8,
+    max_examples=5,
     phases=[Phase.explicit, Phase.generate],  # shrinking would run hundreds of Spark jobs
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -43,7 +43,8 @@ every_algorithm = pytest.mark.parametrize(("family", "algorithm"), ALGORITHMS)
 
 def solve(family: str, algorithm: str, instance: Instance, workload=None, seed=0) -> fw.Plan:
     workload = instance.workload() if workload is None else workload
-    return CASES[family].pose(workload, instance).solve(algorithm, seed=seed)
+    problem = CASES[family].pose(workload, instance).posed_for(algorithm)
+    return problem.solve(algorithm, seed=seed)
 
 
 @every_algorithm
@@ -62,7 +63,7 @@ def test_plans_verify(family, algorithm, instance):
 @given(instance=instances(max_topics=5, max_subscribers=4))
 def test_bound_and_plan_enclose_the_optimum(family, algorithm, instance):
     case = CASES[family]
-    problem = case.pose(instance.workload(), instance)
+    problem = case.pose(instance.workload(), instance).posed_for(algorithm)
     plan = problem.solve(algorithm)
     optimum = case.optimum(problem, instance)
     if optimum is None:

@@ -10,8 +10,8 @@ from tests.strategies import Instance, instances
 
 import fanwise as fw
 from fanwise.errors import InfeasibleError, ParameterError
-from fanwise.planning import compare as comparing
 from fanwise.planning.compare import best_bound, compare, default_algorithms
+from fanwise.planning.families import PROVISION, SELECT
 from fanwise.planning.sweep import Point, sweep, write_points
 from fanwise.report.comparison_plots import plot_comparison, plot_sweep
 from fanwise.select.greedy import greedy, greedy_fractional
@@ -46,7 +46,7 @@ def test_every_algorithm_is_there_best_first(problem):
     assert values == sorted(values, reverse=comparison.sense == "max")
     for plan in comparison.plans:
         plan.verify()
-        limit = comparing.EXACT_SECONDS if "exact" in plan.algorithm else None
+        limit = 10.0 if plan.algorithm.endswith("exact") else None
         again = problem.solve(plan.algorithm, seed=3, time_limit=limit)
         assert (again.id, again.objective) == (plan.id, plan.objective)
         gap = abs(plan.objective - comparison.bound) / max(plan.objective, comparison.bound)
@@ -80,8 +80,12 @@ def test_infeasible_plans_come_last_and_have_no_gap(monkeypatch):
     assert comparison.gap(comparison.plans[1]) is None
 
 
+def compare_up_to(monkeypatch, stage, name, num_pairs):
+    monkeypatch.setitem(stage, name, replace(stage[name], compared_to=num_pairs))
+
+
 def test_slow_algorithms_are_left_out_of_large_instances(monkeypatch):
-    monkeypatch.setattr(comparing, "MAX_PAIRS", {"exact": 3, "greedy-naive": 10**6})
+    compare_up_to(monkeypatch, SELECT.stages["algorithm"], "exact", 3)
     comparison = compare(selection())
     assert list(comparison.skipped) == ["exact"]
     assert "3 pairs" in comparison.skipped["exact"]
@@ -89,6 +93,13 @@ def test_slow_algorithms_are_left_out_of_large_instances(monkeypatch):
     assert "exact" not in names
     assert "greedy-naive" in names
     assert [plan.algorithm for plan in compare(selection(), ["exact"]).plans] == ["exact"]
+
+
+def test_each_stage_says_how_large_instances_may_be(monkeypatch):
+    compare_up_to(monkeypatch, PROVISION.stages["pack"], "exact", 3)
+    names, skipped = default_algorithms(fw.Provisioning(SMALL, tau=25))
+    assert {name.split("+")[1] for name in skipped} == {"exact"}
+    assert {"exact+cbp", "exact+best"} < set(names)
 
 
 def test_what_refuses_a_problem_is_skipped_unless_it_was_asked_for():

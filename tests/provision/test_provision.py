@@ -185,8 +185,8 @@ def test_topics_too_large_that_somebody_needs():
     with pytest.raises(InfeasibleError) as error:
         solve(machines)
     assert str(error.value) == (
-        "1 topic ('Björk') too large for one small, and 2 subscribers cannot reach the threshold "
-        "without; the smallest instance that works is big."
+        "1 topic ('Björk') is too large for one small, and 2 subscribers cannot reach the "
+        "threshold without; the smallest instance that works is big."
     )
     assert error.value.exit_code == 1
     with pytest.raises(InfeasibleError, match=r"no instance of the catalogue works; one of 0\.01"):

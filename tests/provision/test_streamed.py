@@ -23,6 +23,8 @@ from tests.strategies import Instance
 import fanwise as fw
 from fanwise.errors import InfeasibleError, InputError, ParameterError, WorkloadError
 from fanwise.provision.bounds import proven_bound
+from fanwise.provision.pairs import sharing
+from fanwise.provision.pairs.charges import charge
 from fanwise.provision.streamed import allocation, bounds, needs, solve, source
 from fanwise.provision.streamed.bounds import streamed_bound
 from fanwise.provision.streamed.solve import PACKS, solve_streamed
@@ -257,3 +259,72 @@ def test_a_plan_can_be_saved_twice(folder):
         plan.save(folder / name)
         fw.read_plan(folder / name, workload).verify()
     plan.verify(workload)
+
+
+def spread_problem(**prices):
+    """Return a problem whose bound takes sweeps to prove."""
+    generator = np.random.default_rng(3)
+    rates = generator.integers(5, 60, 20).astype(float)
+    interests = [sorted(generator.choice(20, 5, replace=False).tolist()) for _ in range(40)]
+    return pose(Instance(list(rates), interests, 40.0), [machine("m", 500.0, 1.0)], [1.0] * 20,
+                **prices)  # fmt: skip
+
+
+@pytest.mark.parametrize("prices", [{}, {"price_in": 3.0, "price_out": 1.0}])
+@pytest.mark.parametrize(
+    ("limits", "is_swept"),
+    [({}, True), ({"gap": 0.9}, False), ({"gap": 0.0}, True), ({"time_limit": 0.0}, False)],
+)
+def test_limits_stop_the_sweeps_of_a_streamed_bound(
+    tmp_path, monkeypatch, prices, limits, is_swept
+):
+    swept = []
+    sweep = sharing.Sharing.sweep
+    monkeypatch.setattr(
+        sharing.Sharing, "sweep", lambda self, is_over: swept.append(1) or sweep(self, is_over)
+    )
+    problem = spread_problem(**prices)
+    plan = stream(problem, tmp_path, **limits)
+    rent_alone = bool(prices) and "gap" in limits  # nobody knows the gap before the traffic
+    assert bool(swept) == (is_swept or rent_alone)
+    assert plan.gap > 0
+    swept.clear()
+    free = stream(problem, tmp_path)
+    assert plan.tables["allocation"].equals(free.tables["allocation"])
+    assert plan.bound <= free.bound
+    assert (plan.bound < free.bound) == (not is_swept)
+    plan.save(tmp_path / "plan")
+    fw.read_plan(tmp_path / "plan", problem.workload).verify()
+
+
+def test_limits_stop_the_sweeps_of_a_bound_in_memory():
+    short = spread_problem().solve("gsp+cbp", time_limit=0.0)
+    loose = spread_problem().solve("gsp+cbp", gap=0.9)
+    problem = spread_problem()
+    tight = problem.solve("gsp+cbp", gap=0.0, time_limit=1e6)
+    free = problem.solve("gsp+cbp")
+    assert short.bound == loose.bound < tight.bound == free.bound == problem.bound()
+    for plan in (free, short, loose):
+        plan.verify()
+
+
+def test_a_bound_that_is_known_is_not_proven_again(monkeypatch):
+    problem = spread_problem()
+    known = problem.bound()
+    monkeypatch.setattr("fanwise.provision.bounds.proven_bound", None)
+    assert problem.solve("gsp+cbp").bound == known
+    assert problem.solve("gsp+ffbp", time_limit=0.0).bound == known
+
+
+def test_a_sweep_ends_where_the_time_does(monkeypatch):
+    monkeypatch.setattr(sharing, "PIECE", 1)
+    problem = spread_problem()
+    core = bounds.find_core(problem, charge(problem, 1.0, 1.0, 1e-9))
+    bounds_by_looks = []
+    for looks in (0, 1, 5, 10**6):
+        clock = iter([False] * looks + [True])
+        found = sharing.Sharing(core)
+        found.sweep(lambda clock=clock: next(clock))
+        bounds_by_looks.append(found.bound)
+    assert bounds_by_looks == sorted(bounds_by_looks)
+    assert bounds_by_looks[0] < bounds_by_looks[2] < bounds_by_looks[3]

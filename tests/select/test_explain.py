@@ -14,7 +14,7 @@ from fanwise.errors import InputError, PlanError
 from fanwise.report.plans import plan_section
 from fanwise.select.bounds import paper_bound
 from fanwise.select.coverage import coverage_curve, paper_bounds
-from fanwise.select.explaining.explain import explain_plan, explain_topic, passages
+from fanwise.select.explaining.explain import explain, explain_plan, explain_topic
 from fanwise.select.explaining.wording import reason, topic_passages
 
 METRICS = ("binary", "fractional")
@@ -161,7 +161,7 @@ def test_a_plans_case_is_the_definition(metric, instance, algorithm):
         assert standing.benefit == pytest.approx(float(lost), abs=1e-9)
         gone = satisfied(instance, served) - satisfied(instance, served - {topic})
         assert standing.subscribers == len(gone)
-    assert passages(workload, plan)
+    assert explain(workload, plan).passages
 
 
 @settings(max_examples=60)
@@ -215,7 +215,7 @@ def test_nothing_to_explain(instance):
     workload, plan = solve(instance, "binary")
     case = explain_plan(workload, plan)
     assert case.unsatisfied == case.subscribers == 0
-    assert passages(workload, plan)
+    assert explain(workload, plan).passages
     assert len(plan.figures()) == 3
 
 

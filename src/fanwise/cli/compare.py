@@ -86,7 +86,7 @@ def _show(comparison: Comparison) -> None:
         (
             plan.algorithm,
             posing.amount(plan.objective),
-            posing.amount(comparison.bound),
+            posing.amount(comparison.bound_for(plan)),
             console.percent(comparison.gap(plan)),
             f"{plan.seconds['solve']:.2f}",
             plan.feasible,

@@ -10,6 +10,7 @@ import typer
 from fanwise.cli import console, options
 from fanwise.cli.solving import load_workload
 from fanwise.errors import InputError
+from fanwise.planning.families import FAMILIES, find_family, load
 
 
 def register(app: typer.Typer) -> None:
@@ -29,13 +30,15 @@ def explain(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Say why a plan is what it is: what capacity buys, who goes without, one topic's case.
+    """Say why a plan is what it is: what it buys, who goes without, one topic's case.
 
-    With --topic: its cost and benefit, how it ranks among the offloaded
-    topics, and how many subscribers serving it adds or dropping it loses.
-    Without: what the next and the last 1% of the capacity are worth, who
-    stays unsatisfied and by how much, and the topics next in line. For plans
-    of select.
+    Plans of select: with --topic its cost and benefit, how it ranks among the
+    offloaded topics, and how many subscribers serving it adds or dropping it
+    loses; without, what the next and the last 1% of the capacity are worth, who
+    stays unsatisfied and by how much, and the topics next in line. Plans of
+    connect: with --topic its components, who is cut off from the largest and
+    whether links are left there, and how many hops a message takes; without,
+    the topics and nodes that are cut off most, and what the first links buy.
 
     Example: [bold]fanwise explain plan/ --workload spotify/ --topic t42[/bold]
     """
@@ -43,30 +46,21 @@ def explain(
     from fanwise.planning.plan import read_plan
 
     found = read_plan(plan)
-    if found.problem != "select":
+    target = find_family(found.problem).explain
+    if target is None:
+        known = " and ".join(sorted(name for name, entry in FAMILIES.items() if entry.explain))
         raise InputError(
-            f"{plan}: is a {found.problem} plan; explain knows select plans only. "
+            f"{plan}: is a {found.problem} plan; explain knows {known} plans only. "
             "fanwise report shows the others."
         )
     loaded = load_workload(workload)
-    from fanwise.select.explaining.explain import explain_plan, explain_topic, passages
-    from fanwise.select.explaining.wording import topic_passages
-
     with console.progress() as progress, progress.step("explaining"):
-        if as_json:
-            case = explain_plan(loaded, found) if topic is None else explain_topic(
-                loaded, found, topic
-            )  # fmt: skip
-            result = case.to_dict()
-        elif topic is None:
-            shown = passages(loaded, found)
-        else:
-            shown = topic_passages(explain_topic(loaded, found, topic))
+        explanation = load(target)(loaded, found, topic)
     if as_json:
-        console.print_json({"plan": found.id, **result})
+        console.print_json({"plan": found.id, **explanation.facts})
         return
     terminal = console.out()
-    for passage in shown:
+    for passage in explanation.passages:
         if isinstance(passage, Listing):
             terminal.print(console.table(passage.title, passage.columns, passage.rows))
             if passage.note:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fanwise.cli import console, options
 from fanwise.cli.solving import load_workload
+from fanwise.errors import InputError
 
 
 def register(app: typer.Typer) -> None:
@@ -23,23 +24,62 @@ def export(
         typer.Option(help="The workload the plan was made for.", metavar="DIR", show_default=False),
     ],
     csv: Annotated[
-        Path, typer.Option("--csv", help="Folder to write.", metavar="DIR", show_default=False)
-    ],
+        Path | None,
+        typer.Option("--csv", help="Folder for one CSV a table.", metavar="DIR"),
+    ] = None,
+    graphml: Annotated[
+        Path | None,
+        typer.Option(help="An overlay as GraphML.", metavar="FILE"),
+    ] = None,
+    dot: Annotated[
+        Path | None,
+        typer.Option(help="An overlay for Graphviz.", metavar="FILE"),
+    ] = None,
+    forests: Annotated[
+        Path | None,
+        typer.Option(
+            help="A tree for every component of every topic of an overlay, .csv or .parquet.",
+            metavar="FILE",
+        ),
+    ] = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write a plan's tables as CSV with names instead of ids.
+    """Write a plan for other programs, with names instead of ids.
+
+    --csv writes the tables of any plan. Plans of connect are also written as
+    a graph (--graphml, --dot), and as loop-free trees (--forests): a bridge
+    that forwards a topic along its rows alone sends nobody a message twice.
 
     Example: [bold]fanwise export plan/ --workload spotify/ --csv tables/[/bold]
     """
-    from fanwise.planning.export import export_csv
+    from fanwise.planning.export import export_as, export_csv
     from fanwise.planning.plan import read_plan
-    from fanwise.workload.folders import refuse_existing
+    from fanwise.workload.folders import refuse_existing, refuse_existing_file
 
-    refuse_existing(csv, overwrite=overwrite)
-    rows = export_csv(read_plan(plan), load_workload(workload), csv, overwrite=overwrite)
+    files = {
+        kind: path
+        for kind, path in (("forests", forests), ("graphml", graphml), ("dot", dot))
+        if path is not None
+    }
+    if csv is None and not files:
+        raise InputError("nothing to write: give --csv, --graphml, --dot or --forests.")
+    if csv is not None:
+        refuse_existing(csv, overwrite=overwrite)
+    for path in files.values():
+        refuse_existing_file(path, overwrite=overwrite)
+    found, loaded = read_plan(plan), load_workload(workload)
+    written: dict[str, Any] = {}
+    counts: list[tuple[str, int]] = []
+    for kind, path in files.items():
+        count = export_as(kind, found, loaded, path, overwrite=overwrite)
+        written[kind] = {"file": str(path), "rows": count}
+        counts.append((str(path), count))
+    if csv is not None:
+        rows = export_csv(found, loaded, csv, overwrite=overwrite)
+        written |= {"csv": str(csv), "rows": rows}
+        counts += [(str(csv / f"{name}.csv"), count) for name, count in rows.items()]
     if as_json:
-        console.print_json({"csv": str(csv), "rows": rows})
+        console.print_json(written)
         return
-    files = [(f"{name}.csv", count) for name, count in rows.items()]
-    console.out().print(console.table(f"Written to {csv}", ("file", "rows"), files))
+    console.out().print(console.table("Written", ("file", "rows"), counts))

@@ -43,6 +43,10 @@ generate = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
+    from fanwise.cli import generate_content, generate_overlays  # need what this module defines
+
+    generate_overlays.register(generate)
+    generate_content.register(generate)
     app.add_typer(generate)
 
 
@@ -102,7 +106,7 @@ def spotify(
             progress=progress,
         )
 
-    _write_topic_workload(make, out, overwrite=overwrite, json=json)
+    write_topic_workload(make, out, overwrite=overwrite, json=json)
 
 
 @generate.command()
@@ -156,7 +160,7 @@ def twitter(
         "period_seconds": PERIOD_SECONDS,
         "mean_rate": written.events / written.topics,
     }
-    _show(facts, out, begun, json=json)
+    show(facts, out, begun, json=json)
 
 
 @generate.command()
@@ -210,10 +214,10 @@ def music_trace(
         )
     facts = {"out": str(out), "generator": "music-trace", **asdict(summary)}
     if json:
-        _show(facts, out, begun, json=True)
+        show(facts, out, begun, json=True)
         return
     num_bad = sum(sum(reasons.values()) for reasons in summary.bad_rows.values())
-    _show({**facts, "bad_rows": num_bad}, out, begun, json=False)
+    show({**facts, "bad_rows": num_bad}, out, begun, json=False)
     console.out().print(
         f"Next: fanwise ingest --publications {out / summary.publications} "
         f"--subscriptions {out / summary.subscriptions} --from {summary.start} "
@@ -222,7 +226,7 @@ def music_trace(
     )
 
 
-def _write_topic_workload(
+def write_topic_workload(
     make: Callable[[Progress], TopicWorkload], out: Path, *, overwrite: bool, json: bool
 ) -> None:
     """Generate, write and show a topic workload: what all its generators share."""
@@ -244,10 +248,11 @@ def _write_topic_workload(
         "period_seconds": workload.period_seconds,
         "mean_rate": float(workload.rates.mean()),
     }
-    _show(facts, out, begun, json=json)
+    show(facts, out, begun, json=json)
 
 
-def _show(facts: dict[str, Any], out: Path, begun: float, *, json: bool) -> None:
+def show(facts: dict[str, Any], out: Path, begun: float, *, json: bool) -> None:
+    """Print what was generated, for programs or for people."""
     seconds = round(time.perf_counter() - begun, 3)
     if json:
         console.print_json({**facts, "seconds": seconds})

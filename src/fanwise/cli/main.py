@@ -18,9 +18,11 @@ INTERRUPTED = 130
 COMMANDS = (
     "ingest",
     "generate",
+    "sample",
     "stats",
     "select",
     "provision",
+    "connect",
     "compare",
     "sweep",
     "verify",
@@ -59,8 +61,8 @@ def fanwise(
     """Plan publish/subscribe systems, with proof of how good each plan is.
 
     Traces become a workload ([bold]ingest[/bold], or [bold]generate[/bold] one), a workload
-    becomes a plan ([bold]select[/bold], [bold]provision[/bold]), and [bold]verify[/bold] checks
-    a plan from scratch.
+    becomes a plan ([bold]select[/bold], [bold]provision[/bold], [bold]connect[/bold]), and
+    [bold]verify[/bold] checks a plan from scratch.
     """
 
 

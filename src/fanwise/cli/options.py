@@ -16,6 +16,14 @@ PlanFolder = Annotated[
 Out = Annotated[
     Path, typer.Option("--out", "-o", help="Folder to write; must not exist.", show_default=False)
 ]
+Tau = Annotated[
+    str | None,
+    typer.Option(
+        help="Events per period that satisfy a subscriber, or 'column'. "
+        "Default: the workload's column tau.",
+        show_default=False,
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing output.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Makes every random choice repeatable.")]

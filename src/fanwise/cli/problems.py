@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fanwise.cli import console
+from fanwise.cli import console, options
 from fanwise.cli.solving import load_workload, parse_duration, resolve_tau
-from fanwise.errors import FanwiseError
+from fanwise.errors import FanwiseError, ParameterError
 from fanwise.planning.families import FAMILIES, find_family
 from fanwise.wording import money
 
@@ -22,14 +22,7 @@ if TYPE_CHECKING:
 ProblemName = Annotated[
     str, typer.Argument(metavar="PROBLEM", help=f"{', '.join(FAMILIES)}.", show_default=False)
 ]
-Tau = Annotated[
-    str | None,
-    typer.Option(
-        help="Events per period that satisfy a subscriber, or 'column'. "
-        "Default: the workload's column tau.",
-        show_default=False,
-    ),
-]
+Tau = options.Tau
 Capacity = Annotated[
     str | None,
     typer.Option(
@@ -83,6 +76,35 @@ Horizon = Annotated[
         show_default=False,
     ),
 ]
+MaxDegree = Annotated[
+    str | None,
+    typer.Option(help="connect: most links of a node, or 'column'.", show_default=False),
+]
+MaxEdges = Annotated[
+    int | None, typer.Option(help="connect: most links in all.", show_default=False)
+]
+AvgDegree = Annotated[
+    float | None,
+    typer.Option(help="connect: most links in all, as a mean degree.", show_default=False),
+]
+BudgetRatio = Annotated[
+    float | None,
+    typer.Option(
+        help="connect: budget as a share of the complete overlay of minmax-oda: 0.2.",
+        show_default=False,
+    ),
+]
+TopicWeight = Annotated[
+    str | None, typer.Option(help="connect: one (default) or rate.", show_default=False)
+]
+LinkCost = Annotated[
+    str | None,
+    typer.Option(help="connect: distance; links cost nothing without it.", show_default=False),
+]
+MaxLinkCost = Annotated[
+    float | None,
+    typer.Option(help="connect: most that all links cost together.", show_default=False),
+]
 
 
 @dataclass(frozen=True)
@@ -93,6 +115,8 @@ class Posing:
     ----------
     options
         What the family takes, beside tau.
+    takes_tau
+        Whether there is a threshold of satisfaction.
     make
         Makes the problem from a workload, tau and the options given.
     amount
@@ -105,6 +129,7 @@ class Posing:
     make: Callable[[TopicWorkload, float | str, Mapping[str, Any]], Problem]
     amount: Callable[[Any], str]
     objective: Callable[[Mapping[str, Any]], str]
+    takes_tau: bool = True
 
 
 def _make_selection(workload: TopicWorkload, tau: float | str, given: Mapping[str, Any]) -> Problem:
@@ -125,9 +150,22 @@ def _make_provisioning(
     return Provisioning(workload, tau=tau, **options)
 
 
+def _make_connection(
+    workload: TopicWorkload, tau: float | str, given: Mapping[str, Any]
+) -> Problem:
+    from fanwise.connect.problem import Connection
+
+    return Connection(workload, **given)
+
+
 def _name_selection_objective(parameters: Mapping[str, Any]) -> str:
     is_binary = parameters.get("metric", "binary") == "binary"
     return "satisfied subscribers" if is_binary else "total satisfaction"
+
+
+def _name_connection_objective(parameters: Mapping[str, Any]) -> str:
+    is_weighted = parameters.get("topic_weight") == "rate"
+    return "joined components" + (", by rate" if is_weighted else "")
 
 
 POSINGS: Mapping[str, Posing] = {
@@ -143,6 +181,21 @@ POSINGS: Mapping[str, Posing] = {
         amount=money,
         objective=lambda parameters: "dollars over the horizon",
     ),
+    "connect": Posing(
+        options=(
+            "max_degree",
+            "max_edges",
+            "avg_degree",
+            "budget_ratio",
+            "topic_weight",
+            "link_cost",
+            "max_link_cost",
+        ),
+        make=_make_connection,
+        amount=console.number,
+        objective=_name_connection_objective,
+        takes_tau=False,
+    ),
 }
 
 
@@ -153,11 +206,24 @@ def check_options(problem: str, given: Mapping[str, Any]) -> dict[str, Any]:
     known = POSINGS[problem].options
     for name in options:
         if name not in known:
-            takes = ", ".join(map(flag, ("tau", *known)))
+            every = ("tau", *known) if POSINGS[problem].takes_tau else known
+            takes = ", ".join(map(flag, every))
             raise FanwiseError(f"{flag(name)} is not an option of {problem}, which takes {takes}.")
     if "horizon" in options:
         options["horizon"] = parse_duration(options["horizon"], "horizon")
+    if "max_degree" in options:
+        options["max_degree"] = parse_degree(options["max_degree"])
     return options
+
+
+def parse_degree(text: str | None) -> int | str | None:
+    """Return a degree limit: a whole number, or ``"column"``."""
+    if text is None or text == "column":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise ParameterError("max_degree", "a whole number >= 0 or 'column'", text) from None
 
 
 def flag(name: str) -> str:
@@ -169,8 +235,13 @@ def make_problem(
     problem: str, folder: Path, tau: str | None, options: Mapping[str, Any]
 ) -> Problem:
     """Load a workload and state the problem."""
+    posing = POSINGS[problem]
+    if tau is not None and not posing.takes_tau:
+        takes = ", ".join(map(flag, posing.options))
+        raise FanwiseError(f"--tau is not an option of {problem}, which takes {takes}.")
     workload = load_workload(folder)
-    return POSINGS[problem].make(workload, resolve_tau(tau, workload), options)
+    threshold = resolve_tau(tau, workload) if posing.takes_tau else 0.0
+    return posing.make(workload, threshold, options)
 
 
 def require(problem: str, name: str, value: Any, advice: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +23,7 @@ from fanwise.cli.solving import (
 )
 from fanwise.errors import ParameterError
 from fanwise.planning.families import PROVISION
-from fanwise.progress import SILENT, Progress
+from fanwise.progress import Progress
 from fanwise.wording import money, size, span
 
 if TYPE_CHECKING:
@@ -45,14 +45,7 @@ def register(app: typer.Typer) -> None:
 def provision(
     workload: options.Workload,
     out: options.Out,
-    tau: Annotated[
-        str | None,
-        typer.Option(
-            help="Events per period that satisfy a subscriber, or 'column'. "
-            "Default: the workload's column tau.",
-            show_default=False,
-        ),
-    ] = None,
+    tau: options.Tau = None,
     instance: Annotated[
         str,
         typer.Option(help="Type of machine to rent, or 'auto' for the cheapest type or mix."),
@@ -60,8 +53,8 @@ def provision(
     catalog: Annotated[
         Path | None,
         typer.Option(
-            help="CSV with instance,usd_per_hour,mbps and maybe max_topics,max_connections. "
-            "Default: c3.large 0.15/64 and c3.xlarge 0.30/128.",
+            help="CSV with the columns instance, usd_per_hour and mbps, and maybe max_topics and "
+            "max_connections. Default: c3.large 0.15/64 and c3.xlarge 0.30/128.",
             show_default=False,
         ),
     ] = None,
@@ -142,9 +135,9 @@ def provision(
     if baseline and engine != provision_engines.LOCAL:
         raise ParameterError("baseline", f"left out with --engine {engine}", baseline)
     horizon_seconds = None if horizon is None else parse_duration(horizon, "horizon")
-    asked: list[_Asked] = []
+    problems: list[Provisioning] = []
 
-    def make_problem() -> _Asked:
+    def make_problem() -> Solvable:
         parameters: dict[str, Any] = {
             "instance": instance,
             "catalogue": resolve_catalogue(catalog),
@@ -156,17 +149,20 @@ def provision(
             "max_cost": max_cost,
         }
         if engine != provision_engines.LOCAL:
-            elsewhere = provision_engines.Elsewhere(
+            return provision_engines.Elsewhere(
                 engine, workload, out, tau, master, conf, **parameters
             )
-            asked.append(_Asked(elsewhere))
-        else:
-            loaded = load_workload(workload)
-            problem = Provisioning(loaded, tau=resolve_tau(tau, loaded), **parameters)
-            asked.append(_Asked(problem, problem.naive_cost if baseline else None))
-        return asked[0]
+        loaded = load_workload(workload)
+        problems.append(Provisioning(loaded, tau=resolve_tau(tau, loaded), **parameters))
+        return problems[0]
 
-    solve_and_save(
+    def compare_with_naive(plan: Plan, progress: Progress) -> Plan:
+        with progress.step("the naive plan"):
+            naive = problems[0].naive_cost(seed)
+        saved = {"cost_naive": naive, "savings": naive - plan.objective}
+        return replace(plan, metrics={**plan.metrics, **saved})
+
+    plan = solve_and_save(
         make_problem,
         algorithm,
         out=out,
@@ -178,40 +174,10 @@ def provision(
         settings=settings,
         describe=describe,
         amount=money,
+        amend=compare_with_naive if baseline else None,
     )
-    if asked[0].decision not in (None, "yes"):
+    if plan.metrics.get("decision") not in (None, "yes"):
         raise typer.Exit(1)
-
-
-class _Asked:
-    """A problem that remembers the answer to the decision question, and adds the baseline."""
-
-    def __init__(self, problem: Solvable, naive_cost: Callable[[int], float] | None = None) -> None:
-        self.problem = problem
-        self.naive_cost = naive_cost
-        self.decision: str | None = None
-
-    def solve(
-        self,
-        algorithm: str | None = None,
-        *,
-        seed: int = 0,
-        time_limit: float | None = None,
-        gap: float | None = None,
-        progress: Progress = SILENT,
-        **settings: Any,
-    ) -> Plan:
-        """Make a plan."""
-        plan = self.problem.solve(
-            algorithm, seed=seed, time_limit=time_limit, gap=gap, progress=progress, **settings
-        )
-        self.decision = plan.metrics.get("decision")
-        if self.naive_cost is not None:
-            with progress.step("the naive plan"):
-                naive = self.naive_cost(seed)
-            saved = {"cost_naive": naive, "savings": naive - plan.objective}
-            plan = replace(plan, metrics={**plan.metrics, **saved})
-        return plan
 
 
 def describe(plan: Plan) -> Facts:
@@ -222,7 +188,6 @@ def describe(plan: Plan) -> Facts:
         share = console.percent(metrics[name] / total) if total else console.percent(0.0)
         return f"{money(metrics[name])} ({share}): {of_what}"
 
-    split = f"{metrics['split_topics']:,} of {metrics['topics']:,} topics"
     facts = [
         ("total cost", f"{money(total)} for {span(plan.parameters['horizon_seconds'])}"),
         ("machines", cost("cost_machines", _name_machines(plan))),
@@ -230,24 +195,33 @@ def describe(plan: Plan) -> Facts:
         ("outgoing", cost("cost_outgoing", f"{size(metrics['out_bytes'])} per period")),
         ("utilisation", console.percent(metrics["utilisation"])),
         ("satisfied subscribers", f"{metrics['subscribers']:,} by {metrics['pairs']:,} pairs"),
-        (
-            "on several machines",
-            f"{split}, {size(metrics['split_bytes'])} more to take in "
-            f"({money(metrics['cost_splits'])})",
-        ),
+        ("on several machines", _describe_splits(metrics)),
     ]
     if "savings" in metrics:
         share = metrics["savings"] / metrics["cost_naive"] if metrics["cost_naive"] else 0.0
         saved = f"{money(metrics['savings'])} ({console.percent(share)})"
         facts.append(("saved", f"{saved} of the naive plan's {money(metrics['cost_naive'])}"))
     if "decision" in metrics:
-        limit = money(plan.parameters["max_cost"])
-        facts.append((f"a plan for {limit}", DECISIONS[metrics["decision"]]))
+        limit = plan.parameters["max_cost"]
+        asked = money(limit) if limit == round(limit, 2) else f"${limit:,}"
+        facts.append((f"a plan for {asked}", DECISIONS[metrics["decision"]]))
     return [
         *facts,
-        ("above the bound", money(metrics["cost_above_bound"])),
+        ("above the bound", _describe_distance(metrics["cost_above_bound"])),
         ("the paper's bound", money(metrics["paper_bound"])),
     ]
+
+
+def _describe_splits(metrics: Mapping[str, Any]) -> str:
+    topics = f"{metrics['topics']:,} topics"
+    if not metrics["split_topics"]:
+        return f"none of {topics}"
+    more = f"{size(metrics['split_bytes'])} more to take in ({money(metrics['cost_splits'])})"
+    return f"{metrics['split_topics']:,} of {topics}, {more}"
+
+
+def _describe_distance(above: float | None) -> str:
+    return "less than a cent" if above is not None and 0 < above < 0.01 else money(above)
 
 
 def _name_machines(plan: Plan) -> str:

@@ -29,6 +29,13 @@ class Question:
     message_bytes: problems.MessageBytes = None
     horizon: problems.Horizon = None
     reserve: problems.Reserve = None
+    max_degree: problems.MaxDegree = None
+    max_edges: problems.MaxEdges = None
+    avg_degree: problems.AvgDegree = None
+    budget_ratio: problems.BudgetRatio = None
+    topic_weight: problems.TopicWeight = None
+    link_cost: problems.LinkCost = None
+    max_link_cost: problems.MaxLinkCost = None
 
     def given(self) -> dict[str, Any]:
         """Return the options of the family that were given, beside tau; refuse all others."""

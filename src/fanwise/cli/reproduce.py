@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     out: options.Out,
     family: Annotated[
-        str, typer.Argument(metavar="[FAMILY]", help="Whose paper: select or provision.")
+        str, typer.Argument(metavar="[FAMILY]", help="Whose paper: select, provision or connect.")
     ] = "select",
     scale: Annotated[
         str,
@@ -37,8 +37,9 @@ def reproduce(
     """Repeat a paper's experiments and put our numbers next to its own.
 
     Writes a folder with report.html, the figures as PNG and every measured
-    number in table.csv. The traces of the papers are not public: the workload
-    is synthetic, with the statistics that the paper tells.
+    number in table.csv. The traces of the papers are not public: workloads are
+    synthetic, with the statistics that the paper tells. For connect they are
+    samples of public graphs where FANWISE_DATA names the folder that has them.
 
     Example: [bold]fanwise reproduce select --scale small --out reproduction/[/bold]
     """

@@ -39,14 +39,7 @@ def select(
             show_default=False,
         ),
     ],
-    tau: Annotated[
-        str | None,
-        typer.Option(
-            help="Events per period that satisfy a subscriber, or 'column'. "
-            "Default: the workload's column tau.",
-            show_default=False,
-        ),
-    ] = None,
+    tau: options.Tau = None,
     metric: Annotated[
         str,
         typer.Option(help="binary counts satisfied subscribers, fractional adds up shares."),

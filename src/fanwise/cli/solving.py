@@ -60,7 +60,8 @@ def solve_and_save(
     gap: float | None = None,
     settings: list[str] | None = None,
     amount: Callable[[Any], str] = console.number,
-) -> None:
+    amend: Callable[[Plan, Progress], Plan] | None = None,
+) -> Plan:
     """Make a plan, write it, show it, and exit 1 if it breaks a limit, 130 if interrupted.
 
     Parameters
@@ -71,6 +72,8 @@ def solve_and_save(
         The family's own lines for people.
     amount
         How to write an objective or bound: a number, or money.
+    amend
+        Adds what else is to be said of the plan before it is written.
     """
     from fanwise.workload.folders import refuse_existing
 
@@ -81,6 +84,8 @@ def solve_and_save(
         plan = problem.solve(
             algorithm, seed=seed, time_limit=time_limit, gap=gap, progress=progress, **knobs
         )
+        if amend is not None:
+            plan = amend(plan, progress)
     plan.save(out, overwrite=overwrite)
     if as_json:
         console.print_json({**plan.to_dict(), "plan": str(out)})
@@ -91,6 +96,7 @@ def solve_and_save(
     if not plan.feasible:
         console.warn(f"{out}: the plan breaks a limit (feasible: false); see fanwise verify.")
         raise typer.Exit(1)
+    return plan
 
 
 def show_plan(plan: Plan, facts: Facts, out: Path, amount: Callable[[Any], str]) -> None:

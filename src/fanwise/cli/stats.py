@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from fanwise.cli import console
 from fanwise.cli.options import Json, Overwrite, Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fanwise.progress import Progress
+    from fanwise.workload.content import ContentWorkload
+    from fanwise.workload.tables import StatisticsTable
+    from fanwise.workload.topic import TopicWorkload
 
 
 class _Format(StrEnum):
@@ -39,44 +48,82 @@ def stats(
 
     Counts; how followers, followings, rates and received events spread; and
     subscription cardinality (SC): the share of all events that a subscriber
-    receives. With --plots also pictures for a paper.
+    receives. Of a content workload: sizes of subscriptions, latencies, candidate
+    brokers, the least load-balance factor. With --plots also pictures for a paper.
 
     Example: [bold]fanwise stats spotify/ --plots plots/ --format pdf[/bold]
     """
-    from fanwise.workload.files import read_workload
+    from fanwise.workload.content import ContentWorkload
     from fanwise.workload.folders import refuse_existing
-    from fanwise.workload.statistics import workload_statistics
+    from fanwise.workload.reading import read_workload
 
     if plots is not None:
         refuse_existing(plots, overwrite=overwrite)
     with console.progress() as progress:
         with progress.step("Reading the workload"):
             loaded = read_workload(workload)
-        statistics = workload_statistics(loaded, progress=progress)
+        if isinstance(loaded, ContentWorkload):
+            found = _content_look(loaded, progress)
+        else:
+            found = _topic_look(loaded, progress)
         written = []
         if plots is not None:
             from fanwise.workload.look import save_figures
-            from fanwise.workload.plots import figures_by_file
 
             with progress.step("Drawing"):
                 written = save_figures(
-                    figures_by_file(statistics),
-                    plots,
-                    image_format=image_format.value,
-                    overwrite=overwrite,
+                    found.figures(), plots, image_format=image_format.value, overwrite=overwrite
                 )
     if json:
-        result = statistics.to_dict()
+        result = found.as_json()
         if plots is not None:
             result["plots"] = written
         console.print_json(result)
         return
-
-    from fanwise.workload.tables import counts, tables
-
     out = console.out()
-    out.print(console.facts(str(workload), counts(statistics)))
-    for table in tables(statistics):
+    out.print(console.facts(str(workload), found.counts))
+    for table in found.tables:
         out.print(console.table(*table))
     if plots is not None:
         out.print(console.table(f"Written to {plots}", ["picture"], [[name] for name in written]))
+
+
+class _Look(NamedTuple):
+    """What there is to say and draw of a workload."""
+
+    counts: list[tuple[str, Any]]
+    tables: list[StatisticsTable]
+    as_json: Callable[[], dict[str, Any]]
+    figures: Callable[[], Mapping[str, Figure]]
+
+
+def _topic_look(workload: TopicWorkload, progress: Progress) -> _Look:
+    from fanwise.workload.statistics import workload_statistics
+    from fanwise.workload.tables import counts, tables
+
+    statistics = workload_statistics(workload, progress=progress)
+
+    def figures() -> Mapping[str, Figure]:
+        from fanwise.workload.plots import figures_by_file
+
+        return figures_by_file(statistics)
+
+    return _Look(counts(statistics), tables(statistics), statistics.to_dict, figures)
+
+
+def _content_look(workload: ContentWorkload, progress: Progress) -> _Look:
+    from fanwise.workload.content_statistics import (
+        content_counts,
+        content_statistics,
+        content_statistics_table,
+    )
+
+    statistics = content_statistics(workload, progress=progress)
+
+    def figures() -> Mapping[str, Figure]:
+        from fanwise.workload.content_plots import content_figures
+
+        return content_figures(statistics)
+
+    tables = [content_statistics_table(statistics)]
+    return _Look(content_counts(statistics), tables, statistics.to_dict, figures)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import typer
 
 from fanwise.cli import console, options
-from fanwise.cli.solving import load_workload
 
 
 def register(app: typer.Typer) -> None:
@@ -26,11 +25,18 @@ def verify(
 
     Example: [bold]fanwise verify spotify/ plan/[/bold]
     """
-    from fanwise.planning.plan import read_plan
+    from fanwise.planning.opening import open_both
     from fanwise.planning.verify import checks
 
-    found = read_plan(plan)
-    results = list(checks(load_workload(workload), found))
+    results = []
+    with (
+        console.progress() as progress,
+        open_both(workload, plan, progress) as (loaded, found),
+        progress.step("checking") as step,
+    ):
+        for check in checks(loaded, found):
+            results.append(check)
+            step.note(f"{check.name} holds" if check.holds else f"{check.name} is broken")
     failed = [check for check in results if not check.holds]
     if as_json:
         console.print_json(

@@ -95,10 +95,15 @@ class Blocks:
     ----------
     num_topics
         Length of the vectors that travel.
+
+    Attributes
+    ----------
+    frame
+        The blocks, one row each, kept by Spark.
     """
 
     def __init__(self, frame: DataFrame, num_partitions: int, num_topics: int) -> None:
-        self._frame = frame.persist()
+        self.frame = frame.persist()
         self.num_partitions = num_partitions
         self.num_topics = num_topics
 
@@ -106,7 +111,7 @@ class Blocks:
         """Add up what each block says of itself."""
         from pyspark.sql import functions as F
 
-        totals = self._frame.agg(
+        totals = self.frame.agg(
             F.sum("num_subscribers"),
             F.max("heaviest"),
             F.sum("repeats"),
@@ -128,7 +133,7 @@ class Blocks:
         from pyspark.sql import functions as F
 
         length = num_vectors * self.num_topics
-        added = self._frame.select(*Block._fields).mapInArrow(
+        added = self.frame.select(*Block._fields).mapInArrow(
             partial(_add_up, work=work, length=length), "topic int, amount long"
         )
         if self.num_partitions * length > DIRECT:
@@ -141,7 +146,7 @@ class Blocks:
     @contextmanager
     def broadcast(self, value: Any) -> Iterator[Any]:
         """Yield a variable that passes can read on every worker; it is gone afterwards."""
-        variable = self._frame.sparkSession.sparkContext.broadcast(value)
+        variable = self.frame.sparkSession.sparkContext.broadcast(value)
         try:
             yield variable
         finally:
@@ -149,7 +154,7 @@ class Blocks:
 
     def map(self, function: Callable[[Block], pa.RecordBatch], schema: str) -> DataFrame:
         """Return the rows that a function makes of each block."""
-        frame = self._frame.select(*Block._fields)
+        frame = self.frame.select(*Block._fields)
         return frame.mapInArrow(partial(_each, function=function), schema)
 
     def refit(self, function: Callable[[Block], Block]) -> Blocks:
@@ -162,12 +167,12 @@ class Blocks:
 
     def degrees(self) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield ids and numbers of interests, block by block, ids ascending."""
-        for row in in_order(self._frame, ("ids", "lengths")):
+        for row in in_order(self.frame, ("ids", "lengths")):
             yield _array(row, "ids"), _array(row, "lengths")
 
     def interests(self) -> Iterator[IntArray]:
         """Yield the topics of all subscribers in the order of their ids, block by block."""
-        for row in in_order(self._frame, ("indices", "idle", "lengths", "needs")):
+        for row in in_order(self.frame, ("indices", "idle", "lengths", "needs")):
             is_needed = np.repeat(_array(row, "needs"), _array(row, "lengths"))
             topics = np.empty(len(is_needed), dtype=np.int32)
             topics[is_needed] = _array(row, "indices")
@@ -176,7 +181,7 @@ class Blocks:
 
     def release(self) -> None:
         """Let Spark forget the blocks."""
-        self._frame.unpersist()
+        self.frame.unpersist()
 
 
 def pack_blocks(

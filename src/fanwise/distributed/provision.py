@@ -7,9 +7,7 @@ the plan is the one that the same algorithms make in memory, for any number of p
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,17 +28,25 @@ from fanwise.distributed.provision_passes import (
     place_split,
 )
 from fanwise.distributed.topics import read_topics
-from fanwise.errors import InfeasibleError
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
-from fanwise.provision.feasibility import plural, say_reserve
-from fanwise.provision.machines.packing import Fill, Groups, Packing, price_of
+from fanwise.provision.allocation import list_machines
+from fanwise.provision.bounds import stop_rule
+from fanwise.provision.feasibility import bandwidth_needed, impossible
+from fanwise.provision.machines.packing import (
+    Fill,
+    Packing,
+    group_counts,
+    pack_on_types,
+    total_price,
+)
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.streamed.allocation import lay_out
-from fanwise.provision.streamed.identity import streamed_plan_id
-from fanwise.provision.streamed.measuring import list_machines, parameters_of, put_together
-from fanwise.provision.streamed.plan import Scratch, StreamedPlan
-from fanwise.provision.streamed.solve import DEFAULT, find_fill, pack_groups
+from fanwise.provision.streamed.identity import hash_plan
+from fanwise.provision.streamed.measuring import parameters_of, put_together
+from fanwise.provision.streamed.plan import StreamedPlan
+from fanwise.provision.streamed.scratch import Scratch
+from fanwise.provision.streamed.solve import DEFAULT, find_fill, variants
 from fanwise.provision.streamed.source import MappedWorkload
 from fanwise.workload.files import local_path, read_header
 from fanwise.workload.topic import Tau
@@ -150,16 +156,17 @@ class _Solve:
         allocation = self.room.folder / "allocation.parquet"
         with run.timed("allocate"):
             self._allocate(chooser, packing, allocation)
-            identity = streamed_plan_id(
+            identity = hash_plan(
                 algorithm,
                 parameters_of(problem, run),
-                layout,
-                _subscribers(allocation),
+                layout.num_rows,
+                layout.columns(_subscribers(allocation)),
                 list_machines(problem, packing),
             )
         with run.timed("bound"):
             num_pairs = int(self.inputs.followers.sum())
-            bound = proven_bound_on_spark(problem, self.inputs, num_pairs)
+            rule = stop_rule(run, total_price(problem, packing))
+            bound = proven_bound_on_spark(problem, self.inputs, num_pairs, rule)
             has_one_type = len(problem.types_allowed) == 1
             paper_bound = paper_bound_on_spark(problem, self.inputs) if has_one_type else None
         return put_together(
@@ -182,7 +189,7 @@ class _Solve:
     def _choose_and_pack(self, fill: Fill) -> tuple[Provisioning, Packing]:
         """Return the variant whose pairs are packed most cheaply, and the packing."""
         best: tuple[float, Provisioning, Packing] | None = None
-        for variant in _variants(self.problem):
+        for variant in variants(self.problem):
             with self.run.timed("select"):
                 counts, num_short = self._count(variant)
             if num_short:
@@ -190,11 +197,8 @@ class _Solve:
                     self._refuse(variant)
                 continue
             with self.run.timed("pack"):
-                packing = pack_groups(self.problem, _group(self.problem, counts), fill)
-                needs = self.problem.needs[packing.topic]
-                out_bytes = float(np.dot(packing.num_pairs, needs))
-                outgoing = self.problem.costs(0.0, 0.0, out_bytes).total
-                cost = price_of(self.problem, packing) + outgoing
+                packing = pack_on_types(self.problem, group_counts(self.problem, counts), fill)
+                cost = total_price(self.problem, packing)
             if best is None or cost < best[0]:
                 best = cost, variant, packing
         assert best is not None
@@ -209,16 +213,10 @@ class _Solve:
         with self.inputs.blocks.broadcast(usable_rates(problem)) as rates:
             missed, totals = self.inputs.blocks.sums(CountMissed(rates))
         too_large = np.flatnonzero(missed)
-        names = problem.workload.topic_names.take(pa.array(too_large[:3])).to_pylist()
-        named = ", ".join(map(repr, names)) + (", …" if len(too_large) > len(names) else "")
-        need = 2 * float(problem.needs[too_large].max()) / (1 - problem.reserve_share)
-        mbps = need * 8 / 1e6 / problem.workload.period_seconds
-        raise InfeasibleError(
-            f"{plural(len(too_large), 'topic')} ({named}) too large for one "
-            f"{problem.machine.instance}{say_reserve(problem)}, and "
-            f"{plural(int(totals[0]), 'subscriber')} cannot reach the threshold without; "
-            f"an instance of {math.ceil(mbps * 100) / 100:,} mbps would do, or a smaller tau."
+        way_out = (
+            f"an instance of {bandwidth_needed(problem, too_large)} would do, or a smaller tau"
         )
+        raise impossible(problem, too_large, int(totals[0]), way_out)
 
     def _allocate(self, chooser: Provisioning, packing: Packing, folder: Path) -> None:
         """Write the allocation, sorted, as part files in order."""
@@ -232,7 +230,7 @@ class _Solve:
             blocks.broadcast(usable_rates(chooser)) as rates,
             blocks.broadcast(_list_parts(packing, self.problem.workload.num_topics)) as parts,
         ):
-            frame: DataFrame = blocks._frame.select("indptr", "indices", "demand", "ids", "needs")
+            frame: DataFrame = blocks.frame.select("indptr", "indices", "demand", "ids", "needs")
             chosen = frame.mapInArrow(partial(place_chosen, rates=rates, parts=parts), PLACED)
             in_turn = Window.partitionBy("topic").orderBy("subscriber")
             ranked = chosen.where(F.col("vm") == SPLIT).withColumn(
@@ -250,22 +248,6 @@ class _Solve:
 def usable_rates(problem: Provisioning) -> Any:
     """Return the rates of topics, 0 where they fit no machine."""
     return np.where(problem.is_usable, problem.workload.rates, 0.0)
-
-
-def _variants(problem: Provisioning) -> Iterator[Provisioning]:
-    """Yield the problem, then with each type alone under which other topics can be used."""
-    yield problem
-    seen = [problem.is_usable]
-    for machine in problem.types_allowed:
-        is_usable = problem.fits(machine)
-        if not any(np.array_equal(is_usable, other) for other in seen):
-            seen.append(is_usable)
-            yield replace(problem, instance=machine.instance)
-
-
-def _group(problem: Provisioning, counts: LongArray) -> Groups:
-    topics = np.flatnonzero(counts).astype(np.int32)
-    return Groups(topics, counts[topics], problem.needs[topics], np.zeros(0, dtype=np.int32))
 
 
 def _list_parts(packing: Packing, num_topics: int) -> Parts:

@@ -13,9 +13,10 @@ from fanwise.distributed.partitions import in_order
 from fanwise.distributed.provision_passes import OPEN_SCHEMA, AddLeastBytes, CountForced, Settle
 from fanwise.provision.bounds import SUM_ROUNDING, rates_that_fit, total_bound
 from fanwise.provision.pairs.charges import charge
+from fanwise.provision.pairs.sharing import IsEnough, share
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.rent import round_up
-from fanwise.provision.streamed.bounds import Open, gather_core, make_prices, sweep_core
+from fanwise.provision.streamed.bounds import SWEEPS, Open, gather_core, make_prices
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 
@@ -28,18 +29,25 @@ def paper_bound_on_spark(problem: Provisioning, inputs: Inputs) -> float:
     return problem.costs(num_vms * problem.machine.usd_per_hour, 0.0, out_bytes).total
 
 
-def proven_bound_on_spark(problem: Provisioning, inputs: Inputs, num_pairs: int) -> float:
+def proven_bound_on_spark(
+    problem: Provisioning, inputs: Inputs, num_pairs: int, is_enough: IsEnough
+) -> float:
     """Return what every plan costs at least; see :func:`fanwise.provision.bounds.proven_bound`.
 
     The rent is that for the least bytes; limits on pairs and topics do not count here.
     """
     if not inputs.facts.num_subscribers:
         return 0.0
-    return total_bound(problem, partial(_traffic_bound, problem, inputs, num_pairs))
+    return total_bound(problem, partial(_traffic_bound, problem, inputs, num_pairs), is_enough)
 
 
 def _traffic_bound(
-    problem: Provisioning, inputs: Inputs, num_pairs: int, in_price: float, out_price: float
+    problem: Provisioning,
+    inputs: Inputs,
+    num_pairs: int,
+    in_price: float,
+    out_price: float,
+    is_enough: IsEnough,
 ) -> float:
     blocks, workload = inputs.blocks, problem.workload
     charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE)
@@ -53,7 +61,7 @@ def _traffic_bound(
     with blocks.broadcast(prices) as everywhere:
         settled = blocks.map(Settle(everywhere, is_whole), OPEN_SCHEMA)
         core = gather_core(_open(settled), prices, charges)
-    return sweep_core(core) * (1 - SUM_ROUNDING * num_pairs)
+    return share(core, SWEEPS, is_enough).bound * (1 - SUM_ROUNDING * num_pairs)
 
 
 def _open(settled: Any) -> Iterator[Open]:

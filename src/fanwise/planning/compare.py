@@ -8,17 +8,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from fanwise.errors import ParameterError
-from fanwise.planning.families import Sense, find_family
+from fanwise.planning.families import Algorithm, Sense, find_family
 from fanwise.planning.plan import Plan, certified_gap
 from fanwise.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from fanwise.planning.problem import Problem
-
-MAX_PAIRS: Mapping[str, int] = {"exact": 20_000, "greedy-naive": 200_000}
-"""Above this many pairs an algorithm is left out unless it is asked for by name."""
-EXACT_SECONDS = 10.0
-"""What an exact algorithm gets where no time limit is given and it was not asked for by name."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +25,8 @@ class Comparison:
     plans
         Feasible ones first, then by objective; equal ones in the order they were run.
     bound
-        The tightest bound that any of the runs proved; None if none did.
+        The tightest bound that any of the runs proved; None if none did, or if limits that follow
+        the algorithm (a budget ratio) leave no bound that holds for all.
     skipped
         Algorithms that were left out, and why.
     is_interrupted
@@ -45,9 +41,19 @@ class Comparison:
     skipped: Mapping[str, str]
     is_interrupted: bool = False
 
+    def bound_for(self, plan: Plan) -> float | None:
+        """Return the tightest bound that any run proved under the limits of a plan."""
+        limits = [plan.parameters.get(name) for name in self.parameters]
+        alike = [
+            other
+            for other in self.plans
+            if [other.parameters.get(name) for name in self.parameters] == limits
+        ]
+        return best_bound(alike, self.sense)
+
     def gap(self, plan: Plan) -> float | None:
-        """Return how far a plan can be from the optimum, by the tightest bound."""
-        return certified_gap(plan.objective, self.bound, is_feasible=plan.feasible)
+        """Return how far a plan can be from the optimum, by the tightest bound for it."""
+        return certified_gap(plan.objective, self.bound_for(plan), is_feasible=plan.feasible)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the plans' tables as JSON.
@@ -123,8 +129,8 @@ def compare(
         for name in names:
             step.note(name)
             limit = time_limit
-            if limit is None and not is_asked_for and "exact" in name.split("+"):
-                limit = EXACT_SECONDS
+            if limit is None and not is_asked_for:
+                limit = _seconds_for(family.algorithms(name))
             try:
                 plan = problem.solve(name, seed=seed, time_limit=limit, progress=progress)
             except ParameterError as error:
@@ -149,7 +155,7 @@ def compare(
         sense=family.sense,
         parameters=problem.parameters(),
         plans=tuple(sorted(plans, key=lambda plan: (not plan.feasible, sign * plan.objective))),
-        bound=best_bound(plans, family.sense),
+        bound=best_bound(plans, family.sense) if _have_same_limits(problem, plans) else None,
         skipped=skipped,
         is_interrupted=is_interrupted,
     )
@@ -158,10 +164,12 @@ def compare(
 def default_algorithms(problem: Problem) -> tuple[list[str], dict[str, str]]:
     """Return the algorithms that an instance of this size is not too large for, and the others."""
     num_pairs = problem.workload.num_pairs
+    family = find_family(problem.family)
     names, skipped = [], {}
-    for parts in product(*find_family(problem.family).stages.values()):
-        limit = min((MAX_PAIRS[part] for part in parts if part in MAX_PAIRS), default=num_pairs)
+    for parts in product(*family.stages.values()):
         name = "+".join(parts)
+        limits = (entry.compared_to for entry in family.algorithms(name))
+        limit = min((each for each in limits if each is not None), default=num_pairs)
         if num_pairs <= limit:
             names.append(name)
         else:
@@ -170,6 +178,18 @@ def default_algorithms(problem: Problem) -> tuple[list[str], dict[str, str]]:
                 "run it"
             )
     return names, skipped
+
+
+def _seconds_for(algorithms: tuple[Algorithm, ...]) -> float | None:
+    """Return the least time that the algorithms of the stages are given, None for no limit."""
+    limits = (entry.compared_for for entry in algorithms)
+    return min((each for each in limits if each is not None), default=None)
+
+
+def _have_same_limits(problem: Problem, plans: Sequence[Plan]) -> bool:
+    names = problem.parameters()
+    limits = [[plan.parameters.get(name) for name in names] for plan in plans]
+    return all(one == limits[0] for one in limits)
 
 
 def best_bound(plans: Sequence[Plan], sense: Sense) -> float | None:

@@ -1,4 +1,4 @@
-"""Plans for other programs: the tables as CSV, with names instead of ids."""
+"""Plans for other programs: the tables with names instead of ids, and what families add."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from fanwise.errors import PlanError
+from fanwise.planning.families import FAMILIES, find_family, load
 from fanwise.planning.plan import Plan
 from fanwise.workload.folders import atomic_folder
 
 if TYPE_CHECKING:
     from fanwise.workload.topic import TopicWorkload
+
+NAMED_COLUMNS = {"topic": "topic", "subscriber": "subscriber", "u": "subscriber", "v": "subscriber"}
+"""What columns of ids are ids of: those of an overlay's links are nodes, the subscribers."""
 
 
 def named_tables(plan: Plan, workload: TopicWorkload) -> dict[str, pa.Table]:
@@ -23,14 +27,15 @@ def named_tables(plan: Plan, workload: TopicWorkload) -> dict[str, pa.Table]:
             f"the plan was made for workload {plan.workload[:12]}…, not this one "
             f"({workload.hash[:12]}…); give the workload it was made for."
         )
-    name_of = {"topic": workload.topic_names, "subscriber": workload.subscriber_names}
+    names = {"topic": workload.topic_names, "subscriber": workload.subscriber_names}
+    name_of = {column: names[kind] for column, kind in NAMED_COLUMNS.items()}
     tables = {}
     for name, table in plan.tables.items():
-        for column, names in name_of.items():
+        for column, known in name_of.items():
             if column in table.column_names:
                 index = table.column_names.index(column)
                 try:
-                    named = names.take(table.column(column).combine_chunks())
+                    named = known.take(table.column(column).combine_chunks())
                 except pa.ArrowException:
                     raise PlanError(
                         f"{name}.parquet: column {column!r} has an id the workload does not know."
@@ -49,3 +54,18 @@ def export_csv(
         for name, table in tables.items():
             pa_csv.write_csv(table, folder / f"{name}.csv")
     return {name: table.num_rows for name, table in tables.items()}
+
+
+def export_as(
+    kind: str, plan: Plan, workload: TopicWorkload, path: str | Path, *, overwrite: bool = False
+) -> int:
+    """Write a plan in a format of its family; return the number of rows or links."""
+    target = find_family(plan.problem).exports.get(kind)
+    if target is None:
+        able = [name for name, family in FAMILIES.items() if kind in family.exports]
+        raise PlanError(
+            f"a {plan.problem} plan cannot be written as {kind}, only plans of "
+            f"{' and '.join(able)}; --csv writes any."
+        )
+    rows: int = load(target)(workload, plan, path, overwrite=overwrite)
+    return rows

@@ -27,6 +27,28 @@ class Setting:
     allows: Callable[[Any], bool] = lambda value: True
 
 
+def read_flag(text: str) -> bool:
+    """Read a knob that is on or off."""
+    return {"true": True, "false": False}[text.lower()]
+
+
+def whole_number(default: int, least: int) -> Setting:
+    """Return a knob that is a whole number."""
+    return Setting(
+        int, default, f"a whole number >= {least}", lambda value: is_whole(value) and value >= least
+    )
+
+
+def flag(default: bool) -> Setting:
+    """Return a knob that is on or off."""
+    return Setting(read_flag, default, "true or false", lambda value: isinstance(value, bool))
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, and not a truth value."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """One way to make a plan.
@@ -41,12 +63,18 @@ class Algorithm:
         Whether random choices shape the result.
     settings
         Knobs for ``--set key=value``.
+    compared_to
+        Above this many pairs it is left out of comparisons unless it is asked for by name.
+    compared_for
+        Seconds it gets in comparisons where no time limit is given and nobody asked for it.
     """
 
     target: str
     summary: str
     is_seeded: bool = False
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    compared_to: int | None = None
+    compared_for: float | None = None
 
     def load(self) -> Callable[..., Any]:
         """Import and return the function."""
@@ -67,7 +95,13 @@ class Family:
     keys
         Tables of a plan and the columns that identify a row.
     explain, reproduce
-        What says why a plan is what it is, and what repeats the paper's experiments, if anything.
+        What says why a plan is what it is, ``(workload, plan, topic=None) -> Explanation``, and
+        what repeats the paper's experiments, if anything.
+    exports
+        What writes a plan for other programs, ``(workload, plan, path, *, overwrite) -> rows``, by
+        format; CSV is for all.
+    open_large
+        What opens a workload and a plan with pairs on disk where memory is too small for them.
     """
 
     name: str
@@ -82,6 +116,8 @@ class Family:
     engines: Mapping[str, str] = field(default_factory=dict)
     explain: str | None = None
     reproduce: str | None = None
+    open_large: str | None = None
+    exports: Mapping[str, str] = field(default_factory=dict)
 
     def algorithms(self, algorithm: str) -> tuple[Algorithm, ...]:
         """Return the algorithm of each stage named by ``algorithm``."""
@@ -121,12 +157,16 @@ SELECT = Family(
             "greedy-naive": Algorithm(
                 "fanwise.select.greedy_naive:solve",
                 "the same choices, every benefit computed from scratch (the paper's Slow)",
+                compared_to=200_000,
             ),
             "popular": Algorithm("fanwise.select.orders:popular", "most followers first"),
             "cheapest": Algorithm("fanwise.select.orders:cheapest", "least cost first"),
             "cuckoo": Algorithm("fanwise.select.orders:cuckoo", "largest rate x followers first"),
             "exact": Algorithm(
-                "fanwise.select.exact:solve", "mixed-integer programming by HiGHS; small instances"
+                "fanwise.select.exact:solve",
+                "mixed-integer programming by HiGHS; small instances",
+                compared_to=20_000,
+                compared_for=10.0,
             ),
             "random": Algorithm(
                 "fanwise.select.orders:random",
@@ -138,7 +178,7 @@ SELECT = Family(
     default="best",
     keys={"topics": ("topic",)},
     engines={"spark": "fanwise.distributed.select:solve_on_spark"},
-    explain="fanwise.select.explaining.explain:passages",
+    explain="fanwise.select.explaining.explain:explain",
     reproduce="fanwise.select.reproducing.reproduce:reproduce",
 )
 
@@ -178,6 +218,8 @@ PROVISION = Family(
             "exact": Algorithm(
                 "fanwise.provision.machines.exact_packing:pack",
                 "the cheapest packing of the chosen pairs, by HiGHS; tens of topics",
+                compared_to=20_000,
+                compared_for=10.0,
             ),
             "ffbp": Algorithm(
                 "fanwise.provision.machines.first_fit:pack",
@@ -208,9 +250,83 @@ PROVISION = Family(
         "spark": "fanwise.distributed.provision:solve_on_spark",
     },
     reproduce="fanwise.provision.reproducing.reproduce:reproduce",
+    open_large="fanwise.provision.streamed.opening:open_if_large",
 )
 
-FAMILIES: Mapping[str, Family] = {family.name: family for family in (SELECT, PROVISION)}
+CONNECT = Family(
+    name="connect",
+    question="which links between subscribers connect most of every topic within a degree budget",
+    sense="max",
+    problem="fanwise.connect.problem:Connection",
+    checks="fanwise.connect.verify:checks",
+    plots="fanwise.connect.plots:figures",
+    stages={
+        "algorithm": {
+            "best": Algorithm(
+                "fanwise.connect.best:solve",
+                "the best greedy overlay without useless links, improved by local swaps",
+                is_seeded=True,
+            ),
+            "gpa": Algorithm(
+                "fanwise.connect.greedy:solve_within_edges",
+                "largest contribution first, within a number of links (the paper's Alg. 1)",
+            ),
+            "gpm": Algorithm(
+                "fanwise.connect.phases:solve_within_degree",
+                "matching by matching, within a degree (the paper's Alg. 3)",
+            ),
+            "gm": Algorithm(
+                "fanwise.connect.greedy:solve_complete",
+                "largest contribution first until every topic is connected",
+            ),
+            "minmax-oda": Algorithm(
+                "fanwise.connect.phases:solve_complete",
+                "matching by matching until every topic is connected",
+            ),
+            "spidercast": Algorithm(
+                "fanwise.connect.spidercast:solve",
+                "each node covers its topics by greedy and random neighbours (SpiderCastM)",
+                is_seeded=True,
+                settings={"greedy": whole_number(3, 1), "random": whole_number(1, 0)},
+            ),
+            "random-average": Algorithm(
+                "fanwise.connect.random_overlays:solve_average",
+                "random links, within a number of links",
+                is_seeded=True,
+                settings={"shared": flag(False)},
+            ),
+            "random-maximum": Algorithm(
+                "fanwise.connect.random_overlays:solve_maximum",
+                "random links, within a degree",
+                is_seeded=True,
+                settings={"shared": flag(False)},
+            ),
+            "gossip": Algorithm(
+                "fanwise.connect.gossip:solve",
+                "nodes with partial views propose links to each other, round by round",
+                is_seeded=True,
+                settings={"view": whole_number(20, 1), "rounds": whole_number(40, 0)},
+            ),
+            "exact": Algorithm(
+                "fanwise.connect.exact:solve",
+                "the optimum, proven; very small instances",
+                compared_to=20_000,
+                compared_for=10.0,
+            ),
+        }
+    },
+    default="best",
+    keys={"edges": ("u", "v")},
+    exports={
+        "graphml": "fanwise.connect.exports:write_graphml",
+        "dot": "fanwise.connect.exports:write_dot",
+        "forests": "fanwise.connect.exports:write_forests",
+    },
+    explain="fanwise.connect.explaining:explain",
+    reproduce="fanwise.connect.reproducing.reproduce:reproduce",
+)
+
+FAMILIES: Mapping[str, Family] = {family.name: family for family in (SELECT, PROVISION, CONNECT)}
 
 
 def find_family(name: str) -> Family:
@@ -233,7 +349,7 @@ def resolve_settings(algorithms: tuple[Algorithm, ...], given: Mapping[str, Any]
         if isinstance(value, str):
             try:
                 value = knob.parse(value)
-            except ValueError:
+            except (KeyError, ValueError):
                 raise ParameterError(key, knob.constraint, value) from None
         if not knob.allows(value):
             raise ParameterError(key, knob.constraint, value)

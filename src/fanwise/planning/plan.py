@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -88,6 +88,10 @@ class Plan:
         from fanwise.planning.verify import verify
 
         verify(self._source(workload), self)
+
+    def compute_id(self) -> str:
+        """Hash the contents anew, whatever :attr:`id` says."""
+        return plan_id(self.problem, self.algorithm, self.parameters, self.tables)
 
     def figures(self, workload: TopicWorkload | None = None) -> dict[str, Figure]:
         """Draw the family's pictures of this plan, by title."""
@@ -182,26 +186,23 @@ def read_plan(path: str | Path, workload: TopicWorkload | None = None) -> Plan:
         :meth:`Plan.verify`.
     """
     folder = local_path(path)
-    header = _read_header(folder)
+    header = read_plan_header(folder)
     family = FAMILIES[header["problem"]]
-    tables = {name: _read_table(folder / f"{name}.parquet", keys) for name, keys in
+    tables = {name: read_table(folder / f"{name}.parquet", keys) for name, keys in
               family.keys.items()}  # fmt: skip
-    plan = Plan(
-        problem=header["problem"],
-        algorithm=header["algorithm"],
-        parameters=header["parameters"],
-        objective=header["objective"],
-        bound=header["bound"],
-        gap=header["gap"],
-        feasible=header["feasible"],
-        workload=header["workload"],
-        tables=tables,
-        seconds=header["seconds"],
-        metrics=header["metrics"],
-        id=header["id"],
-        version=header["fanwise"],
-    )
+    plan = plan_of(header, tables, Plan)
     return plan if workload is None else replace(plan, source=workload)
+
+
+AnyPlan = TypeVar("AnyPlan", bound=Plan)
+
+
+def plan_of(
+    header: Mapping[str, Any], tables: Mapping[str, pa.Table], kind: type[AnyPlan]
+) -> AnyPlan:
+    """Put the entries of ``plan.json`` and tables together."""
+    entries = {name: header[name] for name in _ENTRIES if name != "fanwise"}
+    return kind(**entries, version=header["fanwise"], tables=tables)
 
 
 _ENTRIES: Mapping[str, tuple[type | tuple[type, ...], bool]] = {
@@ -220,7 +221,8 @@ _ENTRIES: Mapping[str, tuple[type | tuple[type, ...], bool]] = {
 }
 
 
-def _read_header(folder: Path) -> dict[str, Any]:
+def read_plan_header(folder: Path) -> dict[str, Any]:
+    """Read and check ``plan.json``."""
     file = folder / "plan.json"
     if not folder.is_dir():
         raise PlanError(f"{folder}: no such folder; give the folder that has plan.json.")
@@ -255,24 +257,41 @@ def _read_header(folder: Path) -> dict[str, Any]:
     return header
 
 
-def _read_table(path: Path, keys: tuple[str, ...]) -> pa.Table:
+def read_table(path: Path, keys: tuple[str, ...]) -> pa.Table:
+    """Read a table of a plan, and check the columns that identify a row."""
     try:
-        table = pa.concat_tables([pq.read_table(part) for part in part_files(path)])
+        table = pa.concat_tables([pq.read_table(part) for part in plan_parts(path)])
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise PlanError(f"{path}: not readable as Parquet, cut or damaged ({reason}).") from None
+        raise not_readable(path, error) from None
+    check_keys(path, table, keys)
+    return table
+
+
+def plan_parts(path: Path) -> list[Path]:
+    """Return the part files of a plan's table."""
+    try:
+        return part_files(path)
     except WorkloadError:
         raise PlanError(f"{path}: not there; a plan folder needs it.") from None
+
+
+def not_readable(path: Path, error: Exception) -> PlanError:
+    """Return what to raise where Parquet cannot be read."""
+    reason = str(error).splitlines()[0]
+    return PlanError(f"{path}: not readable as Parquet, cut or damaged ({reason}).")
+
+
+def check_keys(path: Path, table: pa.Table | pa.RecordBatch, keys: Sequence[str]) -> None:
+    """Raise unless the columns that identify a row are there, whole and of integers."""
     for key in keys:
-        if key not in table.column_names:
-            present = ", ".join(map(repr, table.column_names)) or "none"
+        if key not in table.schema.names:
+            present = ", ".join(map(repr, table.schema.names)) or "none"
             raise PlanError(f"{path}: no column {key!r}; it has {present}.")
         column = table.column(key)
         if not pa.types.is_integer(column.type):
             raise PlanError(f"{path}: column {key!r} has type {column.type}, int32 is needed.")
         if column.null_count:
             raise PlanError(f"{path}: column {key!r} has an empty cell; every row needs an id.")
-    return table
 
 
 def _limits(run: Run) -> dict[str, float]:

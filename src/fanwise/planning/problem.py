@@ -108,6 +108,15 @@ class Problem(ABC):
     def example(cls, workload: TopicWorkload) -> Problem:
         """Return a typical problem on a workload, for warming kernels and trying things out."""
 
+    @classmethod
+    def examples(cls, workload: TopicWorkload) -> tuple[Problem, ...]:
+        """Return typical problems that between them use every kernel."""
+        return (cls.example(workload),)
+
+    def posed_for(self, algorithm: str) -> Problem:
+        """Return the question with the limits that an algorithm takes, where they differ."""
+        return self
+
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Every option that shapes a plan, resolved, as JSON values."""
@@ -119,6 +128,13 @@ class Problem(ABC):
     @abstractmethod
     def bound(self) -> float | None:
         """Return a proven bound on the optimum: upper when maximising, lower when minimising."""
+
+    def bound_within(self, outcome: Outcome, run: Run) -> float | None:
+        """Return a proven bound, given what an algorithm found and the limits of its run.
+
+        By default that does not help. A bound that takes long should heed the limits.
+        """
+        return self.bound()
 
     def run(self, algorithms: tuple[Callable[..., Any], ...], run: Run) -> Outcome:
         """Run the algorithm of each stage; families with several stages chain them."""
@@ -181,7 +197,7 @@ class Problem(ABC):
         bound = outcome.bound
         if bound is None:
             with run.timed("bound"):
-                bound = self.bound()
+                bound = self.bound_within(outcome, run)
         return make_plan(self, algorithm, outcome, bound, run)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 METRICS: Mapping[str, tuple[str, ...]] = {
     "select": ("used", "served", "satisfied"),
     "provision": ("vms", "cost_machines", "cost_bandwidth"),
+    "connect": ("support", "edges", "max_degree"),
 }
 """What is kept of a plan's metrics at each point, by family."""
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fanwise.errors import VerificationError
 from fanwise.planning.families import find_family, load
-from fanwise.planning.identity import plan_id
 from fanwise.planning.plan import Plan, certified_gap
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
@@ -85,7 +84,7 @@ def _certificate(plan: Plan) -> Iterator[Check]:
     gap = certified_gap(plan.objective, plan.bound, is_feasible=plan.feasible)
     yield expect_equal("gap", plan.gap, gap)
     try:
-        found = plan_id(plan.problem, plan.algorithm, plan.parameters, plan.tables)
+        found = plan.compute_id()
     except ValueError as error:  # NaN or infinity among the parameters
         yield Check("id", f"cannot be computed: {error}")
         return

@@ -16,11 +16,11 @@ def warm_kernels(progress: Progress = SILENT) -> tuple[float, int]:
     start = time.perf_counter()
     jobs: list[tuple[Problem, str]] = []
     for family in FAMILIES.values():
-        problem = load(family.problem).example(workload)
+        problems = load(family.problem).examples(workload)
         names = [""]
         for stage in family.stages.values():
             names = [f"{name}+{other}".lstrip("+") for name in names for other in stage]
-        jobs.extend((problem, name) for name in names)
+        jobs.extend((one.posed_for(name), name) for one in problems for name in names)
     with progress.step("compiling kernels", total=len(jobs)) as step:
         for problem, algorithm in jobs:
             problem.solve(algorithm)

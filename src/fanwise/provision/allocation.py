@@ -14,6 +14,12 @@ from fanwise.provision.problem import Provisioning
 
 def make_tables(problem: Provisioning, pairs: Csr, packing: Packing) -> dict[str, pa.Table]:
     """Return the plan's tables for packed pairs, sorted by key."""
+    allocation = allocate(pairs, packing, problem.workload.num_topics)
+    return {"vms": list_machines(problem, packing), "allocation": pa.table(allocation)}
+
+
+def list_machines(problem: Provisioning, packing: Packing) -> pa.Table:
+    """Return the plan's table of machines."""
     machines = packing.machines
     need = problem.needs[packing.topic]
     period = problem.workload.period_seconds
@@ -28,8 +34,7 @@ def make_tables(problem: Provisioning, pairs: Csr, packing: Packing) -> dict[str
         "in_bytes": add_up(packing.vm, need, len(machines)),
         "out_bytes": add_up(packing.vm, need * packing.num_pairs, len(machines)),
     }
-    allocation = allocate(pairs, packing, problem.workload.num_topics)
-    return {"vms": pa.table(rows), "allocation": pa.table(allocation)}
+    return pa.table(rows)
 
 
 def allocate(pairs: Csr, packing: Packing, num_topics: int) -> dict[str, IntArray]:

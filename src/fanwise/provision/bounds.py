@@ -8,11 +8,13 @@ from functools import partial
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray
+from fanwise.planning.plan import certified_gap
+from fanwise.planning.problem import Run
 from fanwise.provision.pairs.charges import charge, pairs_held, prices_with_rent, whole_demand
 from fanwise.provision.pairs.core import find_core
 from fanwise.provision.pairs.core_kernels import count_forced_pairs
 from fanwise.provision.pairs.pair_kernels import count_fewest_pairs, cover_fractionally
-from fanwise.provision.pairs.sharing import share
+from fanwise.provision.pairs.sharing import IsEnough, never, share
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.rent import Offer, least_rent, round_up
 from fanwise.workload.topic import RELATIVE_TOLERANCE
@@ -38,50 +40,76 @@ def paper_bound(problem: Provisioning) -> float:
     return problem.costs(num_vms * problem.machine.usd_per_hour, 0.0, out_bytes).total
 
 
-def proven_bound(problem: Provisioning) -> float:
+def proven_bound(problem: Provisioning, is_enough: IsEnough = never) -> float:
     """Return what every plan costs at least, with the types of machine that may be rented.
 
     Traffic: each subscriber is sent a cover of its threshold, and each topic that is carried comes
     in at least once, and at least once per so many pairs as the largest machine holds; the least
     price of both together is bounded by dual ascent (see :mod:`fanwise.provision.pairs.sharing`).
-    Rent: see :func:`rent_bound`.
+    Rent: see :func:`rent_by_bytes`.
 
     The total is at least the least price of traffic plus the least rent for the least bytes. And
     every byte takes bandwidth, so it is at least the least price of traffic with a byte's cheapest
     rent on top. Where a byte costs the same in and out, the first is never less; else the larger
     one counts. The bound holds for every plan that keeps its limits within the tolerance of
-    verification.
+    verification. Nothing is swept once a bound is enough.
     """
     if not np.any(problem.demand > 0):
         return 0.0
-    return total_bound(problem, partial(traffic_bound, problem))
+    return total_bound(problem, partial(traffic_bound, problem), is_enough)
 
 
-def total_bound(problem: Provisioning, traffic: Callable[[float, float], float]) -> float:
-    """Return what every plan costs at least, given what traffic costs at prices in and out."""
+Traffic = Callable[[float, float, IsEnough], float]
+"""What any plan's traffic costs at least, at prices for a byte in and out."""
+
+
+def stop_rule(run: Run, cost: float) -> IsEnough:
+    """Return what says whether a bound is enough for a plan of this cost, or the time is over."""
+
+    def is_enough(bound: float) -> bool:
+        gap = certified_gap(cost, bound, is_feasible=True)
+        return run.is_over() or (run.gap is not None and gap is not None and gap <= run.gap)
+
+    return is_enough
+
+
+def total_bound(problem: Provisioning, traffic: Traffic, is_enough: IsEnough = never) -> float:
+    """Return what every plan costs at least, given what traffic does."""
     in_price, out_price = (
         problem.costs(0.0, 1.0, 0.0).total,
         problem.costs(0.0, 0.0, 1.0).total,
     )
-    least_bytes = traffic(1.0, 1.0)
-    rent = rent_bound(problem, least_bytes)
+    rent = rent_by_bytes(problem)
     if in_price == out_price:
-        return rent + in_price * least_bytes
-    separate = rent + traffic(in_price, out_price)
-    together = traffic(*prices_with_rent(problem))
+
+        def total(least_bytes: float) -> float:
+            return rent(least_bytes) + in_price * least_bytes
+
+        return total(traffic(1.0, 1.0, lambda least_bytes: is_enough(total(least_bytes))))
+
+    rent_alone = rent(traffic(1.0, 1.0, lambda least_bytes: is_enough(rent(least_bytes))))
+    separate = rent_alone + traffic(
+        in_price, out_price, lambda least_price: is_enough(rent_alone + least_price)
+    )
+    if is_enough(separate):
+        return separate
+    together = traffic(*prices_with_rent(problem), is_enough)
     return max(separate, together * (1 - RELATIVE_TOLERANCE))
 
 
-def traffic_bound(problem: Provisioning, in_price: float, out_price: float) -> float:
+def traffic_bound(
+    problem: Provisioning, in_price: float, out_price: float, is_enough: IsEnough = never
+) -> float:
     """Return what any plan's traffic costs at least, at these prices per byte."""
     charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE)
     enough = whole_demand(problem, RELATIVE_TOLERANCE)
     core = find_core(problem, charges, enough, rates_that_fit(problem))
-    return share(core).bound * (1 - SUM_ROUNDING * problem.workload.num_pairs)
+    bound = share(core, is_enough=is_enough).bound
+    return bound * (1 - SUM_ROUNDING * problem.workload.num_pairs)
 
 
-def rent_bound(problem: Provisioning, least_bytes: float) -> float:
-    """Return the least rent of machines for that many bytes.
+def rent_by_bytes(problem: Provisioning) -> Callable[[float], float]:
+    """Return what tells the least rent of machines for so many bytes.
 
     They also hold the pairs of any one topic that subscribers cannot do without, with an incoming
     copy on each machine; where types have limits for that, they serve the fewest pairs that are
@@ -92,7 +120,7 @@ def rent_bound(problem: Provisioning, least_bytes: float) -> float:
     limits = [problem.usable_bytes(entry) * (1 + RELATIVE_TOLERANCE) for entry in types]
     enough, rates = whole_demand(problem, RELATIVE_TOLERANCE), rates_that_fit(problem)
     num_forced = count_forced_pairs(*problem.workload.interests, rates, enough)
-    demands: list[tuple[float, list[float]]] = [(least_bytes, limits)]
+    demands: list[tuple[float, list[float]]] = []
     if num_forced.any():
         widest = int(np.argmax(num_forced / pairs_held(problem, RELATIVE_TOLERANCE)))
         need = float(problem.needs[widest])
@@ -107,10 +135,12 @@ def rent_bound(problem: Provisioning, least_bytes: float) -> float:
     if all(entry.max_topics for entry in types):
         num_topics = float(np.count_nonzero(num_forced))
         demands.append((num_topics, [float(entry.max_topics or 0) for entry in types]))
-    return max(
-        min(rents),
-        *(least_rent([*map(Offer, rents, rooms)], amount) for amount, rooms in demands),
-    )
+
+    def rent_for(amount: float, rooms: list[float]) -> float:
+        return least_rent([*map(Offer, rents, rooms)], amount)
+
+    least = max(min(rents), *(rent_for(*demand) for demand in demands), 0.0)
+    return lambda least_bytes: max(least, rent_for(least_bytes, limits))
 
 
 def rates_that_fit(problem: Provisioning) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from fanwise.errors import InfeasibleError
 from fanwise.provision.catalogue import Instance
+from fanwise.wording import percent
 
 if TYPE_CHECKING:
     from fanwise.arrays.csr import FloatArray
@@ -34,15 +35,30 @@ def refuse_impossible(problem: Provisioning) -> None:
     is_needed = np.zeros(workload.num_topics, dtype=bool)
     is_needed[topics[np.repeat(is_short, np.diff(indptr))]] = True
     too_large = np.flatnonzero(is_needed & ~problem.is_usable)
-    names = [repr(workload.topic_names[topic].as_py()) for topic in too_large[:3].tolist()]
-    named = ", ".join(names) + (", …" if len(too_large) > len(names) else "")
-    count = int(np.count_nonzero(is_short))
-    raise InfeasibleError(
-        f"{plural(len(too_large), 'topic')} ({named}) too large for one "
-        f"{problem.machine.instance}{say_reserve(problem)}, and "
-        f"{plural(count, 'subscriber')} cannot reach the threshold without; "
-        f"{_way_out(problem, too_large)}."
+    raise impossible(
+        problem, too_large, int(np.count_nonzero(is_short)), _way_out(problem, too_large)
     )
+
+
+def impossible(
+    problem: Provisioning, too_large: npt.NDArray[np.intp], num_short: int, way_out: str
+) -> InfeasibleError:
+    """Return what to raise where so many subscribers need topics that fit no machine."""
+    names = [repr(problem.workload.topic_names[topic].as_py()) for topic in too_large[:3].tolist()]
+    named = ", ".join(names) + (", …" if len(too_large) > len(names) else "")
+    topics = f"{plural(len(too_large), 'topic')} ({named}) {'is' if len(too_large) == 1 else 'are'}"
+    reserve = f" with {percent(problem.reserve_share)} in reserve" if problem.reserve_share else ""
+    return InfeasibleError(
+        f"{topics} too large for one {problem.machine.instance}{reserve}, and "
+        f"{plural(num_short, 'subscriber')} cannot reach the threshold without; {way_out}."
+    )
+
+
+def bandwidth_needed(problem: Provisioning, too_large: npt.NDArray[np.intp]) -> str:
+    """Say which bandwidth a machine for all of these topics has."""
+    need = 2 * float(problem.needs[too_large].max()) / (1 - problem.reserve_share)
+    mbps = need * 8 / 1e6 / problem.workload.period_seconds
+    return f"{math.ceil(mbps * 100) / 100:,} mbps"
 
 
 def misses_out(problem: Provisioning, is_usable: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -59,22 +75,15 @@ def _way_out(problem: Provisioning, too_large: npt.NDArray[np.intp]) -> str:
     for machine in _larger(problem):
         if not misses_out(problem, problem.fits(machine)).any():
             return f"the smallest instance that works is {machine.instance}"
-    need = 2 * float(problem.needs[too_large].max()) / (1 - problem.reserve_share)
-    mbps = need * 8 / 1e6 / problem.workload.period_seconds
     return (
         "no instance of the catalogue works; one of "
-        f"{math.ceil(mbps * 100) / 100:,} mbps would, or a smaller tau"
+        f"{bandwidth_needed(problem, too_large)} would, or a smaller tau"
     )
 
 
 def _larger(problem: Provisioning) -> Iterable[Instance]:
     larger = (entry for entry in problem.types if entry.mbps > problem.machine.mbps)
     return sorted(larger, key=lambda entry: entry.mbps)
-
-
-def say_reserve(problem: Provisioning) -> str:
-    """Say what is kept in reserve, or nothing."""
-    return f" with {problem.reserve_share:.3g} of it in reserve" if problem.reserve_share else ""
 
 
 def plural(count: int, word: str) -> str:

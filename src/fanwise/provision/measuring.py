@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,33 +38,49 @@ def measure(problem: Provisioning, tables: Mapping[str, pa.Table]) -> Measuremen
     """Measure a plan's tables; see :meth:`Problem.measure`."""
     vms, allocation = tables["vms"], tables["allocation"]
     traffic = add_up_traffic(problem, allocation, vms.num_rows)
-    capacity = vms.column("capacity_bytes").to_numpy()
-    rent = float(vms.column("usd_per_hour").to_numpy().sum())
+    entries = vms.column("instance").to_pylist()
+    is_within = keeps_limits(problem, entries, traffic.used_bytes, traffic.topics, traffic.pairs)
     in_bytes, out_bytes = float(traffic.in_bytes.sum()), float(traffic.out_bytes.sum())
-    split_bytes = float(np.dot(np.maximum(traffic.copies - 1, 0), problem.needs))
+    cost, metrics = add_up_costs(
+        problem, vms, in_bytes, out_bytes, traffic.copies, allocation.num_rows
+    )
+    return Measurement(cost, _satisfies(problem, allocation) and is_within, metrics)
+
+
+def add_up_costs(
+    problem: Provisioning,
+    vms: pa.Table,
+    in_bytes: float,
+    out_bytes: float,
+    copies: npt.NDArray[np.int64],
+    num_pairs: int,
+) -> tuple[float, dict[str, Any]]:
+    """Return what machines and traffic cost, and the metrics of a plan.
+
+    ``copies`` are the machines that each topic is on.
+    """
+    capacity = float(vms.column("capacity_bytes").to_numpy().sum())
+    rent = float(vms.column("usd_per_hour").to_numpy().sum())
+    split_bytes = float(np.dot(np.maximum(copies - 1, 0), problem.needs))
     costs = problem.costs(rent, in_bytes, out_bytes)
     has_one_type = len(problem.types_allowed) == 1
-    return Measurement(
-        objective=costs.total,
-        is_feasible=_satisfies(problem, allocation) and _keeps_limits(problem, vms, traffic),
-        metrics={
-            "vms": vms.num_rows,
-            "cost_machines": costs.machines,
-            "cost_bandwidth": costs.bandwidth,
-            "cost_incoming": costs.incoming,
-            "cost_outgoing": costs.outgoing,
-            "cost_splits": problem.costs(0.0, split_bytes, 0.0).total,
-            "paper_bound": paper_bound(problem) if has_one_type else None,
-            "pairs": allocation.num_rows,
-            "topics": int(np.count_nonzero(traffic.copies)),
-            "split_topics": int(np.count_nonzero(traffic.copies > 1)),
-            "split_bytes": split_bytes,
-            "in_bytes": in_bytes,
-            "out_bytes": out_bytes,
-            "utilisation": (in_bytes + out_bytes) / float(capacity.sum()) if len(vms) else None,
-            "subscribers": int(np.count_nonzero(problem.demand > 0)),
-        },
-    )
+    return costs.total, {
+        "vms": vms.num_rows,
+        "cost_machines": costs.machines,
+        "cost_bandwidth": costs.bandwidth,
+        "cost_incoming": costs.incoming,
+        "cost_outgoing": costs.outgoing,
+        "cost_splits": problem.costs(0.0, split_bytes, 0.0).total,
+        "paper_bound": paper_bound(problem) if has_one_type else None,
+        "pairs": num_pairs,
+        "topics": int(np.count_nonzero(copies)),
+        "split_topics": int(np.count_nonzero(copies > 1)),
+        "split_bytes": split_bytes,
+        "in_bytes": in_bytes,
+        "out_bytes": out_bytes,
+        "utilisation": (in_bytes + out_bytes) / capacity if vms.num_rows else None,
+        "subscribers": int(np.count_nonzero(problem.demand > 0)),
+    }
 
 
 def add_up_traffic(problem: Provisioning, allocation: pa.Table, num_vms: int) -> Traffic:
@@ -73,17 +89,19 @@ def add_up_traffic(problem: Provisioning, allocation: pa.Table, num_vms: int) ->
     vm, topic = (rows.column(name).to_numpy() for name in ("vm", "topic"))
     is_new = np.ones(len(vm), dtype=bool)
     is_new[1:] = (vm[1:] != vm[:-1]) | (topic[1:] != topic[:-1])
+    start = np.flatnonzero(is_new)
+    vm, topic, num_pairs = vm[start], topic[start], np.diff(start, append=len(is_new))
     need = problem.needs[topic]
     return Traffic(
-        in_bytes=add_up(vm[is_new], need[is_new], num_vms),
-        out_bytes=add_up(vm, need, num_vms),
-        topics=np.bincount(vm[is_new], minlength=num_vms),
-        pairs=np.bincount(vm, minlength=num_vms),
-        copies=np.bincount(topic[is_new], minlength=problem.workload.num_topics),
+        in_bytes=add_up(vm, need, num_vms),
+        out_bytes=add_up(vm, need * num_pairs, num_vms),
+        topics=np.bincount(vm, minlength=num_vms),
+        pairs=add_up(vm, num_pairs, num_vms).astype(np.int64),
+        copies=np.bincount(topic, minlength=problem.workload.num_topics),
     )
 
 
-def add_up(groups: npt.NDArray[Any], values: FloatArray, num_groups: int) -> FloatArray:
+def add_up(groups: npt.NDArray[Any], values: npt.NDArray[Any], num_groups: int) -> FloatArray:
     """Sum values by group."""
     # NumPy forgets the type of the weights where there are none.
     return np.bincount(groups, weights=values, minlength=num_groups).astype(np.float64)
@@ -98,12 +116,18 @@ def _satisfies(problem: Provisioning, allocation: pa.Table) -> bool:
     return bool((delivered >= problem.demand * (1 - RELATIVE_TOLERANCE)).all())
 
 
-def _keeps_limits(problem: Provisioning, vms: pa.Table, traffic: Traffic) -> bool:
-    """Whether no machine moves or holds more than it may."""
+def keeps_limits(
+    problem: Provisioning,
+    instances: Sequence[str],
+    used_bytes: FloatArray,
+    topics: npt.NDArray[np.int64],
+    pairs: npt.NDArray[np.int64],
+) -> bool:
+    """Whether no machine moves or holds more than its type may."""
     known = {entry.instance: entry for entry in problem.types_allowed}
-    entries = [known[name] for name in vms.column("instance").to_pylist()]
+    entries = [known[name] for name in instances]
     usable = np.array([problem.usable_bytes(entry) for entry in entries])
     max_topics = np.array([entry.max_topics or math.inf for entry in entries])
     max_pairs = np.array([entry.max_connections or math.inf for entry in entries])
-    fits = traffic.used_bytes <= usable * (1 + RELATIVE_TOLERANCE)
-    return bool((fits & (traffic.topics <= max_topics) & (traffic.pairs <= max_pairs)).all())
+    fits = used_bytes <= usable * (1 + RELATIVE_TOLERANCE)
+    return bool((fits & (topics <= max_topics) & (pairs <= max_pairs)).all())

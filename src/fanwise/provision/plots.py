@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -75,16 +76,8 @@ def plot_costs(plan: Plan) -> Figure:
             axes.text(bound, len(ticks), f" {money(bound)}", va="center", fontsize=SMALL)
             ticks.append(name)
     axes.text(left, 0, f" {money(plan.objective)}", va="center", fontsize=SMALL, color=INK)
-    axes.set_yticks(range(len(ticks)), ticks)
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1.18 * max(left, *(bound or 0.0 for _, bound in bounds)))
-    axes.set_xlabel("dollars over the horizon")
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.grid(False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside upper center", ncols=3, handlelength=1.0
-    )
+    most = 1.18 * max(left, *(bound or 0.0 for _, bound in bounds))
+    _finish_bars(figure, axes, ticks, most, legend_columns=3)
     return figure
 
 
@@ -156,17 +149,28 @@ def plot_ladder(plans: Sequence[Plan], bound: float | None = None) -> Figure:
         axes.text(plan.objective, row, text, va="center", fontsize=SMALL, color=INK)
     if bound is not None:
         axes.axvline(bound, color=INK, linewidth=1, linestyle="--", label="proven bound")
-    axes.set_yticks(range(len(plans)), [plan.algorithm for plan in plans])
+    most = 1.4 * max(float(left.max()), bound or 0.0)
+    _finish_bars(figure, axes, [plan.algorithm for plan in plans], most, legend_columns=4)
+    return figure
+
+
+def _finish_bars(
+    figure: Figure, axes: Axes, names: Sequence[str], most: float, *, legend_columns: int
+) -> None:
+    """Name horizontal bars from top to bottom, and put dollars below and a legend above them."""
+    axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.4 * max(float(left.max()), bound or 0.0))
+    axes.set_xlim(0, most)
     axes.set_xlabel("dollars over the horizon")
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside upper center", ncols=4, handlelength=1.0
+        *axes.get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=legend_columns,
+        handlelength=1.0,
     )
-    return figure
 
 
 @styled

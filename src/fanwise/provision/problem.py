@@ -308,9 +308,26 @@ class Provisioning(Problem):
         return measure(self, tables)
 
     def bound(self) -> float:
+        return self._bound
+
+    @cached_property
+    def _bound(self) -> float:
+        """Proven once, for all plans of this problem."""
         from fanwise.provision.bounds import proven_bound
 
         return proven_bound(self)
+
+    def bound_within(self, outcome: Outcome, run: Run) -> float:
+        """Return the bound, improved no further once the gap is reached or the time over."""
+        from fanwise.provision.bounds import proven_bound, stop_rule
+
+        is_known = "_bound" in self.__dict__
+        if is_known or (run.time_limit is None and run.gap is None):
+            return self.bound()
+        vms = outcome.tables["vms"]
+        paid = (vms.column(name).to_numpy() for name in ("usd_per_hour", "in_bytes", "out_bytes"))
+        cost = self.costs(*(float(amounts.sum()) for amounts in paid)).total
+        return proven_bound(self, stop_rule(run, cost))
 
 
 def _check_number(name: str, value: Any, *, is_positive: bool = False) -> float:

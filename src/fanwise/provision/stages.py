@@ -11,7 +11,7 @@ import numpy as np
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
 from fanwise.provision.feasibility import misses_out, refuse_impossible
-from fanwise.provision.machines.packing import Packing, group_pairs, least_price, price_of
+from fanwise.provision.machines.packing import Packing, group_pairs, least_price, total_price
 from fanwise.provision.problem import Provisioning
 
 
@@ -50,7 +50,7 @@ def run_stages(
             seen.append(pairs)
             with run.timed("pack"):
                 packing: Packing = pack(problem, pairs, run)
-            cost = _cost(problem, packing)
+            cost = total_price(problem, packing)
             if best is None or cost < best.cost:
                 best = Staged(pairs, packing, cost)
     assert best is not None
@@ -64,11 +64,6 @@ def _rivals(algorithms: tuple[Callable[..., Any], ...]) -> tuple[Callable[..., C
 
     is_best = algorithms == (best_pairs.choose_pairs, best_packing.pack)
     return (greedy_pairs.choose_pairs, random_pairs.choose_pairs) if is_best else ()
-
-
-def _cost(problem: Provisioning, packing: Packing) -> float:
-    out_bytes = float(np.dot(packing.num_pairs, problem.needs[packing.topic]))
-    return price_of(problem, packing) + problem.costs(0.0, 0.0, out_bytes).total
 
 
 def _least_cost(problem: Provisioning, pairs: Csr) -> float:

@@ -1,4 +1,9 @@
-"""The independent check of a provisioning: plain NumPy in chunks, no kernel, no shared formula."""
+"""The independent check of a provisioning: plain NumPy in chunks, no kernel, no shared formula.
+
+Neither the allocation nor the interests need to be in memory: rows come in chunks, see
+:mod:`fanwise.provision.verify_rows`, and interests in blocks, see
+:mod:`fanwise.provision.verify_pairs`.
+"""
 
 from __future__ import annotations
 
@@ -11,43 +16,53 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.planning.verify import Check, expect, expect_equal
+from fanwise.provision.streamed.plan import TablesOnDisk
 from fanwise.provision.verify_judgement import check_judgement
+from fanwise.provision.verify_pairs import Match, find_invented, match_pairs
 from fanwise.provision.verify_parameters import BUILT_IN, check_parameters
+from fanwise.provision.verify_rows import AllocationRows, Row
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
     from fanwise.workload.topic import TopicWorkload
 
-CHUNK = 1 << 20
 VM_COLUMNS = ("usd_per_hour", "mbps", "capacity_bytes", "in_bytes", "out_bytes")
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 
 
-class _Found(NamedTuple):
-    """What the tables really say, in bytes per period."""
+class _Traffic(NamedTuple):
+    """What runs on each machine, in bytes per period; machines of each topic; a repeated row."""
 
     in_bytes: Floats
     out_bytes: Floats
     topics: Longs
     pairs: Longs
     copies: Longs
-    is_allocated: npt.NDArray[np.bool_]
+    repeated: tuple[int, int, int] | None
 
 
 def checks(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     """Recompute machines, traffic, satisfaction and money from the workload."""
     yield from check_parameters(workload, plan.parameters)
     yield from _check_machines(workload, plan)
-    yield from _check_ids(workload, plan)
-    position = _positions(workload, plan.tables["allocation"])
-    yield from _check_pairs(workload, plan, position)
-    found = _find_traffic(workload, plan, position)
-    yield from _check_traffic(plan, found)
-    yield from _check_limits(workload, plan, found)
-    yield from _check_money(workload, plan, found)
+    rows = _rows(plan)
+    yield from _check_ids(workload, plan, rows)
+    match = match_pairs(workload, plan.parameters["tau"], _sizes(workload, plan), rows)
+    yield _check_interests(workload, rows, match)
+    traffic = _find_traffic(workload, plan, rows)
+    yield _check_repeats(workload, rows, traffic)
+    yield from _check_traffic(plan, traffic)
+    yield from _check_limits(workload, plan, traffic, match)
+    yield from _check_money(workload, plan, traffic, match)
     yield from check_judgement(plan)
+
+
+def _rows(plan: Plan) -> AllocationRows:
+    if isinstance(plan.tables, TablesOnDisk):
+        return plan.tables.rows
+    return AllocationRows.of_table(plan.tables["allocation"])
 
 
 def _check_machines(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
@@ -85,106 +100,93 @@ def _allowed(plan: Plan) -> Mapping[str, Mapping[str, float]]:
     return known if instance == "auto" else {instance: known[instance]}
 
 
-def _check_ids(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
-    allocation = plan.tables["allocation"]
-    for name, count in (
-        ("vm", plan.tables["vms"].num_rows),
-        ("topic", workload.num_topics),
-        ("subscriber", workload.num_subscribers),
-    ):
-        ids = _column(allocation, name)
-        is_unknown = (ids < 0) | (ids >= count)
-        row = int(np.argmax(is_unknown)) if len(ids) else 0
+def _check_ids(workload: TopicWorkload, plan: Plan, rows: AllocationRows) -> Iterator[Check]:
+    counts = {
+        "vm": plan.tables["vms"].num_rows,
+        "topic": workload.num_topics,
+        "subscriber": workload.num_subscribers,
+    }
+    unknown: dict[str, int] = {}
+    start = 0
+    for chunk in rows.chunks():
+        for (name, count), ids in zip(counts.items(), chunk, strict=True):
+            is_unknown = (ids < 0) | (ids >= count)
+            if name not in unknown and is_unknown.any():
+                unknown[name] = start + int(np.argmax(is_unknown))
+        start += len(chunk.vm)
+    for name, count in counts.items():
+        row = unknown.get(name)
         problem = f"allocation.parquet, row {row}: unknown {name}, there are {count}"
-        yield expect(f"known {name}s", not is_unknown.any(), problem)
+        yield expect(f"known {name}s", row is None, problem)
 
 
-def _positions(workload: TopicWorkload, allocation: pa.Table) -> Longs:
-    """Where each allocated pair stands among the workload's interests; -1 if it does not."""
-    indptr, indices = workload.interests
-    width = max(workload.num_topics, 1)
-    rows = np.repeat(np.arange(workload.num_subscribers, dtype=np.int64), np.diff(indptr))
-    interests = rows * width + indices
-    topic, subscriber = _column(allocation, "topic"), _column(allocation, "subscriber")
-    position = np.full(len(topic), -1, dtype=np.int64)
-    if not len(interests):
-        return position
-    for start in range(0, len(topic), CHUNK):
-        part = slice(start, start + CHUNK)
-        wanted = subscriber[part].astype(np.int64) * width + topic[part]
-        # Sorted questions walk through the interests in order: far fewer cache misses.
-        order = np.argsort(wanted)
-        place = np.searchsorted(interests, wanted[order])
-        place = np.minimum(place, len(interests) - 1)
-        answer = np.empty(len(wanted), dtype=np.int64)
-        answer[order] = np.where(interests[place] == wanted[order], place, -1)
-        position[part] = answer
-    return position
+def _check_interests(workload: TopicWorkload, rows: AllocationRows, match: Match) -> Check:
+    if not match.invented:
+        return Check("interests")
+    row = find_invented(rows, match.invented)
+    return Check("interests", _say_pair(workload, row, "is no interest"))
 
 
-def _check_pairs(workload: TopicWorkload, plan: Plan, position: Longs) -> Iterator[Check]:
-    allocation = plan.tables["allocation"]
-    is_invented = position < 0
-    row = int(np.argmax(is_invented)) if len(position) else 0
-    yield expect("interests", not is_invented.any(), _say_pair(workload, allocation, row,
-                 "is no interest"))  # fmt: skip
-    on_machine = _column(allocation, "vm").astype(np.int64) * max(workload.num_pairs, 1) + position
-    order = np.argsort(on_machine, kind="stable")
-    is_repeated = on_machine[order][1:] == on_machine[order][:-1]
-    row = int(order[1:][np.argmax(is_repeated)]) if len(is_repeated) else 0
-    yield expect("pairs", not is_repeated.any(), _say_pair(workload, allocation, row,
-                 "is on its machine already"))  # fmt: skip
-
-
-def _say_pair(workload: TopicWorkload, allocation: pa.Table, row: int, what: str) -> str:
-    if row >= allocation.num_rows:
-        return ""
-    topic = workload.topic_names[allocation.column("topic")[row].as_py()].as_py()
-    subscriber = workload.subscriber_names[allocation.column("subscriber")[row].as_py()].as_py()
-    return f"allocation.parquet, row {row}: topic {topic!r} for subscriber {subscriber!r} {what}"
-
-
-def _find_traffic(workload: TopicWorkload, plan: Plan, position: Longs) -> _Found:
-    allocation = plan.tables["allocation"]
-    num_vms = plan.tables["vms"].num_rows
-    vm, topic = _column(allocation, "vm"), _column(allocation, "topic")
-    need = workload.rates * _sizes(workload, plan)
-    out_bytes = np.zeros(num_vms)
-    for start in range(0, len(vm), CHUNK):
-        part = slice(start, start + CHUNK)
-        out_bytes += _add_up(vm[part], need[topic[part]], num_vms)
-    width = max(workload.num_topics, 1)
-    copies = np.sort(vm.astype(np.int64) * width + topic)
-    copies = copies[np.diff(copies, prepend=-1) > 0]
-    copy_vm, copy_topic = np.divmod(copies, width)
-    is_allocated = np.zeros(workload.num_pairs, dtype=bool)
-    is_allocated[position] = True
-    return _Found(
-        in_bytes=_add_up(copy_vm, need[copy_topic], num_vms),
-        out_bytes=out_bytes,
-        topics=np.bincount(copy_vm, minlength=num_vms),
-        pairs=np.bincount(vm, minlength=num_vms),
-        copies=np.bincount(copy_topic, minlength=workload.num_topics),
-        is_allocated=is_allocated,
+def _check_repeats(workload: TopicWorkload, rows: AllocationRows, traffic: _Traffic) -> Check:
+    if traffic.repeated is None:
+        return Check("pairs")
+    vm, topic, subscriber = traffic.repeated
+    row = rows.find(
+        lambda chunk: (chunk.vm == vm) & (chunk.topic == topic) & (chunk.subscriber == subscriber),
+        after=1,
     )
+    return Check("pairs", _say_pair(workload, row, "is on its machine already"))
 
 
-def _check_traffic(plan: Plan, found: _Found) -> Iterator[Check]:
+def _say_pair(workload: TopicWorkload, row: Row, what: str) -> str:
+    topic = workload.topic_names[row.topic].as_py()
+    subscriber = workload.subscriber_names[row.subscriber].as_py()
+    place = f"allocation.parquet, row {row.number}"
+    return f"{place}: topic {topic!r} for subscriber {subscriber!r} {what}"
+
+
+def _find_traffic(workload: TopicWorkload, plan: Plan, rows: AllocationRows) -> _Traffic:
+    """Add up what machines take in and send out; rows in order show each copy once."""
+    num_vms = plan.tables["vms"].num_rows
+    need = workload.rates * _sizes(workload, plan)
+    in_bytes, out_bytes = np.zeros(num_vms), np.zeros(num_vms)
+    topics, pairs = np.zeros(num_vms, dtype=np.int64), np.zeros(num_vms, dtype=np.int64)
+    copies = np.zeros(workload.num_topics, dtype=np.int64)
+    repeated = None
+    last = (-1, -1, -1)
+    for vm, topic, subscriber in rows.ordered():
+        out_bytes += _add_up(vm, need[topic], num_vms)
+        pairs += np.bincount(vm, minlength=num_vms)
+        is_new = (np.diff(vm, prepend=last[0]) != 0) | (np.diff(topic, prepend=last[1]) != 0)
+        in_bytes += _add_up(vm[is_new], need[topic[is_new]], num_vms)
+        topics += np.bincount(vm[is_new], minlength=num_vms)
+        np.add.at(copies, topic[is_new], 1)
+        is_repeated = ~is_new & (np.diff(subscriber, prepend=last[2]) == 0)
+        if repeated is None and is_repeated.any():
+            row = int(np.argmax(is_repeated))
+            repeated = int(vm[row]), int(topic[row]), int(subscriber[row])
+        last = int(vm[-1]), int(topic[-1]), int(subscriber[-1])
+    return _Traffic(in_bytes, out_bytes, topics, pairs, copies, repeated)
+
+
+def _check_traffic(plan: Plan, found: _Traffic) -> Iterator[Check]:
     vms = plan.tables["vms"]
     vm = _column(vms, "vm")
     for name, bytes_of_vm in (("in_bytes", found.in_bytes), ("out_bytes", found.out_bytes)):
         yield _all_close(name, _column(vms, name), bytes_of_vm[vm], vm)
 
 
-def _check_limits(workload: TopicWorkload, plan: Plan, found: _Found) -> Iterator[Check]:
-    over = list(_overloaded(plan, found))
-    lacks = list(_unsatisfied(workload, plan, found))
+def _check_limits(
+    workload: TopicWorkload, plan: Plan, traffic: _Traffic, match: Match
+) -> Iterator[Check]:
+    over = list(_overloaded(plan, traffic))
+    lack = match.lack
     broken = list(over)
-    if lacks:
-        name = workload.subscriber_names[lacks[0][0]].as_py()
-        broken.append(f"subscriber {name!r} gets {lacks[0][1]} events and needs {lacks[0][2]}")
+    if lack is not None:
+        name = workload.subscriber_names[lack.subscriber].as_py()
+        broken.append(f"subscriber {name!r} gets {lack.gets} events and needs {lack.needs}")
     names = ("capacity is kept", "everybody is satisfied")
-    holds = (not over, not lacks)
+    holds = (not over, lack is None)
     if plan.feasible:
         for name, is_kept in zip(names, holds, strict=True):
             yield expect(name, is_kept, broken[0] if broken else "")
@@ -194,7 +196,7 @@ def _check_limits(workload: TopicWorkload, plan: Plan, found: _Found) -> Iterato
         yield expect("limits", False, "infeasible: " + "; ".join(broken))
 
 
-def _overloaded(plan: Plan, found: _Found) -> Iterator[str]:
+def _overloaded(plan: Plan, found: _Traffic) -> Iterator[str]:
     """Say of the first machine over each limit what is wrong with it."""
     vms, allowed = plan.tables["vms"], _allowed(plan)
     vm = _column(vms, "vm")
@@ -213,25 +215,9 @@ def _overloaded(plan: Plan, found: _Found) -> Iterator[str]:
             yield f"machine {vm[row]} " + what.format(held[vm[row]], limit[row])
 
 
-def _unsatisfied(
-    workload: TopicWorkload, plan: Plan, found: _Found
-) -> Iterator[tuple[int, float, float]]:
-    """Yield (subscriber, what it gets, what it needs) for the first that lacks, block by block."""
-    tau = plan.parameters["tau"]
-    for first, last, rows, topics in _subscriber_chunks(workload):
-        count = last - first
-        start = int(workload.interests.indptr[first])
-        is_allocated = found.is_allocated[start : start + len(topics)]
-        rates = workload.rates[topics]
-        demand = _demand(workload, tau, first, last, rows, rates)
-        gets = _add_up(rows, rates * is_allocated, count)
-        lacks = gets < demand * (1 - RELATIVE_TOLERANCE)
-        if lacks.any():
-            row = int(np.argmax(lacks))
-            yield first + row, float(gets[row]), float(demand[row])
-
-
-def _check_money(workload: TopicWorkload, plan: Plan, found: _Found) -> Iterator[Check]:
+def _check_money(
+    workload: TopicWorkload, plan: Plan, found: _Traffic, match: Match
+) -> Iterator[Check]:
     vms, parameters = plan.tables["vms"], plan.parameters
     hours = parameters["horizon_seconds"] / 3600
     periods = parameters["horizon_seconds"] / workload.period_seconds
@@ -245,10 +231,6 @@ def _check_money(workload: TopicWorkload, plan: Plan, found: _Found) -> Iterator
     is_split = found.copies > 1
     split_bytes = float(np.sum((found.copies[is_split] - 1) * need[is_split]))
     capacity = float(np.sum(_column(vms, "capacity_bytes")))
-    num_in_need, least = 0, 0.0
-    for demand, sent in _least_sent(workload, plan):
-        num_in_need += int(np.count_nonzero(demand > 0))
-        least += float(np.sum(sent))
     metrics: dict[str, float | None] = {
         "vms": vms.num_rows,
         "cost_machines": machines,
@@ -256,15 +238,15 @@ def _check_money(workload: TopicWorkload, plan: Plan, found: _Found) -> Iterator
         "cost_incoming": incoming,
         "cost_outgoing": outgoing,
         "cost_splits": split_bytes / 1e9 * parameters["price_gb_in"] * periods,
-        "pairs": plan.tables["allocation"].num_rows,
+        "pairs": int(found.pairs.sum()),
         "topics": int(np.count_nonzero(found.copies)),
         "split_topics": int(np.count_nonzero(is_split)),
         "split_bytes": split_bytes,
         "in_bytes": in_bytes,
         "out_bytes": out_bytes,
         "utilisation": (in_bytes + out_bytes) / capacity if capacity else None,
-        "subscribers": num_in_need,
-        "paper_bound": _paper_bound(workload, plan, least),
+        "subscribers": match.num_in_need,
+        "paper_bound": _paper_bound(workload, plan, match.least_bytes),
     }
     for name, value in metrics.items():
         yield expect_equal(f"metrics.{name}", plan.metrics.get(name), value)
@@ -282,52 +264,6 @@ def _paper_bound(workload: TopicWorkload, plan: Plan, least: float) -> float | N
     rent = num_vms * entry["usd_per_hour"] * (horizon / 3600)
     traffic = least / 1e9 * parameters["price_gb_out"] * (horizon / workload.period_seconds)
     return float(rent + traffic)
-
-
-def _least_sent(workload: TopicWorkload, plan: Plan) -> Iterator[tuple[Floats, Floats]]:
-    """Yield tau_v and the fewest bytes that it takes, over blocks of subscribers."""
-    sizes = _sizes(workload, plan)
-    for first, last, rows, topics in _subscriber_chunks(workload):
-        count = last - first
-        demand = _demand(workload, plan.parameters["tau"], first, last, rows,
-                         workload.rates[topics])  # fmt: skip
-        order = np.lexsort((sizes[topics], rows))
-        rates, bytes_each = workload.rates[topics[order]], sizes[topics[order]]
-        smallest = np.full(count, np.inf)
-        np.minimum.at(smallest, rows, rates * bytes_each)  # rows ascend: the order keeps them
-        cover, missing = np.zeros(count), demand.copy()
-        place = np.searchsorted(rows, np.arange(count + 1))
-        end, place = place[1:], place[:-1].copy()
-        active = np.flatnonzero(missing > 0)
-        while len(active):  # the cheapest topic of everybody, then the second of those who lack
-            taken = np.minimum(rates[place[active]], missing[active])
-            cover[active] += taken * bytes_each[place[active]]
-            missing[active] -= taken
-            place[active] += 1
-            active = active[(missing[active] > 0) & (place[active] < end[active])]
-        yield demand, np.where(demand > 0, np.maximum(cover, smallest), 0.0)
-
-
-def _demand(
-    workload: TopicWorkload, tau: Any, first: int, last: int, rows: Longs, rates: Floats
-) -> Floats:
-    wanted: Any = workload.tau[first:last] if tau == "column" else tau  # type: ignore[index]
-    demand: Floats = np.minimum(wanted, _add_up(rows, rates, last - first))
-    return demand
-
-
-def _subscriber_chunks(
-    workload: TopicWorkload,
-) -> Iterator[tuple[int, int, Longs, npt.NDArray[np.int32]]]:
-    """Yield (first, last, row of each pair, topic of each pair) over blocks of subscribers."""
-    indptr, indices = workload.interests
-    first = 0
-    while first < workload.num_subscribers:
-        last = int(np.searchsorted(indptr, indptr[first] + CHUNK, side="left"))
-        last = min(max(last, first + 1), workload.num_subscribers)
-        rows = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
-        yield first, last, rows, indices[indptr[first] : indptr[last]]
-        first = last
 
 
 def _sizes(workload: TopicWorkload, plan: Plan) -> Floats:

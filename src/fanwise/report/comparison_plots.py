@@ -31,6 +31,8 @@ UNITS = {"horizon_seconds": 86400}
 """What a parameter is divided by on an axis."""
 LOG_FROM = 20
 """How far apart thresholds are drawn on a logarithmic axis."""
+LEGEND_ROWS, LEGEND_ROW = 4, 0.2
+"""Rows of a legend that a figure has room for, and the inches that each further one takes."""
 MAX_TICKS = 8
 """More thresholds than this are not all named on the axis."""
 
@@ -108,6 +110,8 @@ def plot_sweep(points: Sequence[Point], axes_varied: Sequence[str], *, objective
     axes.set_xlabel(_label(along))
     axes.set_ylabel(objective)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    rows_too_many = max(len(groups) - LEGEND_ROWS, 0)
+    figure.set_figheight(figure.get_figheight() + LEGEND_ROW * rows_too_many)
     return figure
 
 

@@ -102,7 +102,7 @@ def explanation(plan: Plan, workload: TopicWorkload) -> list[Item]:
     if target is None:
         return []
     heading = Text("Explanation: why the plan is what it is, and what would change it.")
-    return [heading, *(show_passage(passage) for passage in load(target)(workload, plan))]
+    return [heading, *(show_passage(passage) for passage in load(target)(workload, plan).passages)]
 
 
 def show_passage(passage: Passage) -> Item:

@@ -19,10 +19,11 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.errors import WorkloadError
 from fanwise.workload import validation
 from fanwise.workload.folders import atomic_folder
+from fanwise.workload.headers import TOPIC_FORMAT, VERSION, is_count, read_any_header
+from fanwise.workload.headers import read_json as read_json
 from fanwise.workload.topic import TopicWorkload
 
-FORMAT = "fanwise.workload"
-VERSION = 1
+FORMAT = TOPIC_FORMAT
 COUNTS = ("topics", "subscribers", "pairs")
 
 
@@ -41,13 +42,13 @@ def read_workload(path: str | Path) -> TopicWorkload:
     """
     folder = local_path(path)
     header = read_header(folder)
-    topics = _Table(folder / "topics.parquet", ("topic", "name", "rate", "bytes"), ("cost",))
-    subscribers = _Table(
+    topics = ParquetTable(folder / "topics.parquet", ("topic", "name", "rate", "bytes"), ("cost",))
+    subscribers = ParquetTable(
         folder / "subscribers.parquet",
         ("subscriber", "name"),
         ("tau", "weight", "max_degree", "net_*"),
     )
-    pairs = _Table(folder / "interests.parquet", ("subscriber", "topic"), ())
+    pairs = ParquetTable(folder / "interests.parquet", ("subscriber", "topic"), ())
     for table, entry in ((topics, "topics"), (subscribers, "subscribers"), (pairs, "pairs")):
         if len(table) != header[entry]:
             raise WorkloadError(
@@ -183,52 +184,21 @@ def local_path(path: str | Path) -> Path:
 def read_header(folder: Path) -> dict[str, Any]:
     """Read and check ``workload.json``."""
     file = folder / "workload.json"
-    if not folder.is_dir():
-        raise WorkloadError(f"{folder}: no such folder; give the folder that has workload.json.")
-    header = read_json(file, "a workload")
-    if header.get("format") != FORMAT:
-        raise WorkloadError(
-            f"{file}: format is {header.get('format')!r}, not {FORMAT!r}: not a topic workload."
-        )
-    version: Any = header.get("version")
-    if not _is_count(version) or version < 1:
-        raise WorkloadError(f"{file}: version must be a whole number >= 1, got {version!r}.")
-    if version > VERSION:
-        raise WorkloadError(
-            f"{file}: version {version} is newer than {VERSION}, the newest this fanwise reads; "
-            "upgrade fanwise."
-        )
+    header = read_any_header(folder, FORMAT)
     period = header.get("period_seconds")
     if not isinstance(period, int | float) or isinstance(period, bool) or not period > 0:
         raise WorkloadError(f"{file}: period_seconds must be a number > 0, got {period!r}.")
     if not math.isfinite(period):
         raise WorkloadError(f"{file}: period_seconds must be finite, got {period!r}.")
     for entry in COUNTS:
-        if not _is_count(header.get(entry)):
+        if not is_count(header.get(entry)):
             raise WorkloadError(
                 f"{file}: {entry} must be a whole number >= 0, got {header.get(entry)!r}."
             )
     return header
 
 
-def read_json(file: Path, what: str) -> dict[str, Any]:
-    """Read one JSON object, with a message that names the file."""
-    try:
-        header = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise WorkloadError(f"{file}: not there, so {file.parent} is not {what} folder.") from None
-    except (OSError, ValueError) as error:
-        raise WorkloadError(f"{file}: not readable as JSON ({error}).") from None
-    if not isinstance(header, dict):
-        raise WorkloadError(f"{file}: must be a JSON object, got {type(header).__name__}.")
-    return header
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-class _Table:
+class ParquetTable:
     """A Parquet file or folder of part files, read column by column."""
 
     def __init__(self, path: Path, needed: tuple[str, ...], optional: tuple[str, ...]) -> None:

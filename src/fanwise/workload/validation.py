@@ -195,8 +195,8 @@ def build_topic_workload(
         rates=rate,
         message_bytes=sizes,
         interests=interests(rows, columns, num_subscribers, len(rate), place),
-        topic_names=_names_or_default(topic_names, "t", len(rate), "topic_names", place),
-        subscriber_names=_names_or_default(
+        topic_names=names_or_default(topic_names, "t", len(rate), "topic_names", place),
+        subscriber_names=names_or_default(
             subscriber_names, "s", num_subscribers, "subscriber_names", place
         ),
         period_seconds=float(period_seconds),
@@ -215,7 +215,8 @@ def numbered_names(prefix: str, count: int) -> pa.Array:
     return pc.binary_join_element_wise(pa.scalar(prefix), numbers_as_text, "")
 
 
-def _names_or_default(values: Any, prefix: str, count: int, column: str, place: Source) -> pa.Array:
+def names_or_default(values: Any, prefix: str, count: int, column: str, place: Source) -> pa.Array:
+    """Return given names, checked, or numbered ones."""
     if values is None:
         return numbered_names(prefix, count)
     array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)

@@ -14,14 +14,21 @@ from __future__ import annotations
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
 from fanwise.provision.machines.pack_kernels import pack_first_fit
-from fanwise.provision.machines.packing import Bin, Filling, Groups, Packing, pack_on_types
+from fanwise.provision.machines.packing import (
+    Bin,
+    Filling,
+    Groups,
+    Packing,
+    group_pairs,
+    pack_on_types,
+)
 from fanwise.provision.problem import Provisioning
 
 
 def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
     """Put chosen pairs on machines."""
     with run.progress.step("packing pairs"):
-        return pack_on_types(problem, pairs, fill)
+        return pack_on_types(problem, group_pairs(problem, pairs), fill)
 
 
 def fill(problem: Provisioning, groups: Groups, kind: Bin) -> Filling:

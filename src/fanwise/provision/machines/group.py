@@ -27,7 +27,15 @@ from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
 from fanwise.provision.machines.machine_kernels import order_falling
 from fanwise.provision.machines.pack_kernels import pack_groups
-from fanwise.provision.machines.packing import Bin, Fill, Filling, Groups, Packing, pack_on_types
+from fanwise.provision.machines.packing import (
+    Bin,
+    Fill,
+    Filling,
+    Groups,
+    Packing,
+    group_pairs,
+    pack_on_types,
+)
 from fanwise.provision.problem import Provisioning
 
 
@@ -86,4 +94,4 @@ def pack_by_cost(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
 
 def _pack(problem: Provisioning, pairs: Csr, run: Run, fill: Fill) -> Packing:
     with run.progress.step("packing groups"):
-        return pack_on_types(problem, pairs, fill)
+        return pack_on_types(problem, group_pairs(problem, pairs), fill)

@@ -115,8 +115,14 @@ Fill = Callable[["Provisioning", Groups, Bin], Filling]
 def group_pairs(problem: Provisioning, pairs: Csr) -> Groups:
     """Count the pairs of each topic."""
     counts = count_pairs(pairs.indices, problem.workload.num_topics)
+    return group_counts(problem, counts)._replace(pairs=pairs.indices)
+
+
+def group_counts(problem: Provisioning, counts: LongArray) -> Groups:
+    """Return groups of so many pairs by topic, without the pairs themselves."""
     topics = np.flatnonzero(counts).astype(np.int32)
-    return Groups(topics, counts[topics], problem.needs[topics], pairs.indices)
+    no_pairs = np.zeros(0, dtype=np.int32)
+    return Groups(topics, counts[topics], problem.needs[topics], no_pairs)
 
 
 def pairs_per_machine(groups: Groups, kind: Bin) -> FloatArray:
@@ -127,7 +133,7 @@ def pairs_per_machine(groups: Groups, kind: Bin) -> FloatArray:
     return most
 
 
-def pack_on_types(problem: Provisioning, pairs: Csr, fill: Fill) -> Packing:
+def pack_on_types(problem: Provisioning, groups: Groups, fill: Fill) -> Packing:
     """Pack with an algorithm for one type.
 
     Where several types are allowed, each in turn is the one to fill, every machine is then replaced
@@ -135,7 +141,6 @@ def pack_on_types(problem: Provisioning, pairs: Csr, fill: Fill) -> Packing:
     for the type to fill go to the largest type. So the result is never dearer than that of the
     same algorithm on any single type.
     """
-    groups = group_pairs(problem, pairs)
     if len(problem.bins) == 1:
         return as_packing(fill(problem, groups, problem.bins[0]), problem.bins[0])
     filled = (fill_base(problem, groups, base, fill) for base in problem.bases)
@@ -221,6 +226,12 @@ def price_of(problem: Provisioning, packing: Packing) -> float:
     """Return what a packing costs: rent and incoming traffic. The outgoing is the same for all."""
     rent = sum(machine.usd_per_hour for machine in packing.machines)
     return problem.costs(rent, float(problem.needs[packing.topic].sum()), 0.0).total
+
+
+def total_price(problem: Provisioning, packing: Packing) -> float:
+    """Return what a packing costs with the outgoing traffic."""
+    out_bytes = float(np.dot(packing.num_pairs, problem.needs[packing.topic]))
+    return price_of(problem, packing) + problem.costs(0.0, 0.0, out_bytes).total
 
 
 def fewest_copies(problem: Provisioning, groups: Groups) -> FloatArray:

@@ -49,7 +49,7 @@ def choose_together(problem: Provisioning, charges: Charges, run: Run) -> Csr:
     sharing = Sharing(core)
     is_taken = _settle_down(problem, charges, sharing, run)
     for _ in range(MAX_SWEEPS):
-        if run.is_over() or not sharing.sweep():
+        if run.is_over() or not sharing.sweep(run.is_over):
             break
         again = _settle_down(problem, charges, sharing, run)
         if _price(problem, charges, core, again) < _price(problem, charges, core, is_taken):

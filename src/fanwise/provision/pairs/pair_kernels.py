@@ -176,15 +176,18 @@ def cover_fractionally(
             continue
         first = indptr[subscriber]
         count = indptr[subscriber + 1] - first
+        is_even = True
         for i in range(count):
             row_topics[i] = topics[first + i]
             row_keys[i] = -sizes[topics[first + i]]
-        sort_by_key(row_keys, row_topics, count)
+            is_even &= row_keys[i] == row_keys[0]
+        if not is_even:
+            sort_by_key(row_keys, row_topics, count)
         cover = 0.0
         smallest = np.inf
         for i in range(count):
             rate = rates[row_topics[i]]
-            size = sizes[row_topics[i]]
+            size = -row_keys[i]
             cover += min(rate, missing) * size
             missing = max(missing - rate, 0.0)
             smallest = min(smallest, rate * size)

@@ -6,16 +6,21 @@ to no more. Whatever pairs are chosen, the copies cost at least the shares of th
 so each subscriber's cheapest cover, shares included, added up, bounds the price of every choice:
 a Lagrangian bound, valid for any shares. They are improved topic by topic: followers pay what the
 topic is worth to them, up to a level at which it is paid for (dual ascent by blocks). No step
-lowers the bound, except where a cover is too hard to be found exactly; a few sweeps over the core
-come close to the best there is.
+lowers the bound, except where a cover is too hard to be found exactly. Where choices are short, a
+few sweeps over the core come close to the best there is; where they are long, shares are raised
+together afterwards (see :mod:`fanwise.provision.pairs.climbing`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
+from fanwise.arrays.threads import cut_rows
+from fanwise.provision.pairs.climbing import climb
 from fanwise.provision.pairs.core import STATES, Core
 from fanwise.provision.pairs.cover_kernels import make_room
 from fanwise.provision.pairs.sharing_kernels import price_rows, raise_shares
@@ -23,8 +28,20 @@ from fanwise.provision.pairs.sharing_kernels import price_rows, raise_shares
 MAX_SWEEPS = 12
 FEW_STATES = 1000
 """Partial covers kept where a good cover is as good as the cheapest: any shares are valid."""
+PIECE = 1000
+"""Items looked at between two looks at the clock."""
+WORTH_CLIMBING = 2e-3
 LEAST_GAIN = 1e-6
 """Sweeps end when one raises the bound by less than this share of it."""
+
+
+IsEnough = Callable[[float], bool]
+"""Says of a bound whether it is to be improved no further."""
+
+
+def never(bound: float) -> bool:
+    """Say of every bound that a better one is worth the effort."""
+    return False
 
 
 class Sharing:
@@ -53,22 +70,59 @@ class Sharing:
         self.is_taken: npt.NDArray[np.bool_] = np.zeros(len(rows.pair), dtype=np.bool_)
         self.bound = self._price()
 
-    def sweep(self) -> bool:
-        """Split every incoming price anew; say whether that was worth it."""
+    def sweep(self, is_over: Callable[[], bool] = lambda: False) -> bool:
+        """Split every incoming price anew, or some if the time is over; say if it was worth it."""
         before = self.bound
-        raise_shares(self.core.rows, self.shares, self.small_room)
+        for first, last in cut_rows(self.core.rows.contest_indptr, self._num_pieces()):
+            if is_over():
+                break
+            raise_shares(self.core.rows, first, last, self.shares, self.small_room)
         self.bound = max(self.bound, self._price())
         return self.bound > before * (1 + LEAST_GAIN)
+
+    def climb(self, is_enough: IsEnough = never) -> None:
+        """Raise all shares together; see :mod:`fanwise.provision.pairs.climbing`."""
+        rows = self.core.rows
+
+        def price(shares: FloatArray, is_taken: npt.NDArray[np.bool_]) -> float:
+            return float(self.core.settled + price_rows(rows, shares, is_taken, self.small_room))
+
+        shares, before = climb(rows, self.shares, price, is_enough), self.shares
+        self.shares = shares
+        bound = self._price()
+        if bound > self.bound:
+            self.bound = bound
+        else:
+            self.shares = before
+            self._price()
+
+    def slack(self) -> float:
+        """Return by what share of the bound the covers taken now are dearer than it."""
+        rows = self.core.rows
+        num_pairs = np.bincount(rows.topic[self.is_taken], minlength=len(rows.fixed))
+        copies = np.ceil(num_pairs / rows.held)
+        paid = float(rows.price[self.is_taken].sum() + np.dot(copies, rows.fixed))
+        total = self.core.settled + paid
+        return total / self.bound - 1 if self.bound > 0 else 0.0
+
+    def _num_pieces(self) -> int:
+        return 1 + len(self.core.rows.contest_items) // PIECE
 
     def _price(self) -> float:
         total = price_rows(self.core.rows, self.shares, self.is_taken, self.room)
         return float(self.core.settled + total)
 
 
-def share(core: Core) -> Sharing:
-    """Improve shares until it no longer pays."""
+def share(core: Core, max_sweeps: int = MAX_SWEEPS, is_enough: IsEnough = never) -> Sharing:
+    """Improve shares until it no longer pays, or the bound is enough.
+
+    Topic by topic; and together, where the covers that are cheapest at the last prices cost
+    clearly more than the bound.
+    """
     sharing = Sharing(core)
-    for _ in range(MAX_SWEEPS):
-        if not sharing.sweep():
+    for _ in range(max_sweeps):
+        if is_enough(sharing.bound) or not sharing.sweep(lambda: is_enough(sharing.bound)):
             break
+    if sharing.slack() > WORTH_CLIMBING and not is_enough(sharing.bound):
+        sharing.climb(is_enough)
     return sharing

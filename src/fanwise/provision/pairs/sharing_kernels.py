@@ -79,29 +79,33 @@ def find_level(falling: FloatArray, num_sharers: int, price: float) -> float:
 
 
 @kernel
-def raise_shares(rows: Rows, shares: FloatArray, room: Room) -> None:
+def raise_shares(rows: Rows, first: int, last: int, shares: FloatArray, room: Room) -> None:
     """Split the incoming price of each topic over its followers anew, one topic after the other.
 
-    Given the other topics' shares, no split makes the bound larger: nobody pays more than it is
-    willing to while another one could, and what nobody is willing to pay is spread evenly.
+    Of the contested topics, those from ``first`` up to ``last``. Given the other topics' shares, no
+    split makes the bound larger: nobody pays more than it is willing to while another one could,
+    and what nobody is willing to pay is spread evenly.
     """
     others = np.empty((2, len(room.order)))
-    willing = np.empty(len(shares))
-    for contest in range(len(rows.contested)):
+    begin = rows.contest_indptr[first]
+    willing = np.empty(rows.contest_indptr[last] - begin)
+    for contest in range(first, last):
         start, end = rows.contest_indptr[contest], rows.contest_indptr[contest + 1]
         if end - start < 2:
             continue
         topic = rows.contested[contest]
         fixed = rows.fixed[topic]
         for i in range(start, end):
-            willing[i] = willingness(rows, rows.contest_items[i], shares, fixed, room, others)
+            willing[i - begin] = willingness(
+                rows, rows.contest_items[i], shares, fixed, room, others
+            )
         num_sharers = int(min(float(end - start), rows.held[topic]))
-        falling = -np.sort(-willing[start:end])
+        falling = -np.sort(-willing[start - begin : end - begin])
         total = falling[:num_sharers].sum()
         level = find_level(falling, num_sharers, fixed) if total > fixed else fixed
         rest = max(fixed - total, 0.0) / num_sharers
         for i in range(start, end):
-            shares[rows.contest_items[i]] = min(willing[i], level) + rest
+            shares[rows.contest_items[i]] = min(willing[i - begin], level) + rest
 
 
 @kernel
@@ -216,3 +220,53 @@ def close_topics(
                 is_taken[first:last] = before[first:last]
                 join(rows, row, num_pairs, is_taken)
     return num_closed
+
+
+@kernel
+def lean(
+    rows: Rows,
+    contests: LongArray,
+    is_taken: npt.NDArray[np.bool_],
+    memory: float,
+    direction: FloatArray,
+) -> float:
+    """Turn a direction towards where the bound rises: takers pay more, the others less.
+
+    Returns the square of its length.
+    """
+    length = 0.0
+    for contest in contests:
+        start, end = rows.contest_indptr[contest], rows.contest_indptr[contest + 1]
+        num_takers = 0
+        for i in range(start, end):
+            if is_taken[rows.contest_items[i]]:
+                num_takers += 1
+        mean = num_takers / (end - start)
+        for i in range(start, end):
+            item = rows.contest_items[i]
+            slope = 1.0 - mean if is_taken[item] else -mean
+            direction[item] = slope + memory * direction[item]
+            length += direction[item] * direction[item]
+    return length
+
+
+@kernel
+def shift_shares(
+    rows: Rows, contests: LongArray, direction: FloatArray, step: float, shares: FloatArray
+) -> None:
+    """Move shares along a direction, to the nearest ones not below 0 that add up to the price."""
+    for contest in contests:
+        start, end = rows.contest_indptr[contest], rows.contest_indptr[contest + 1]
+        items = rows.contest_items[start:end]
+        moved = shares[items] + step * direction[items]
+        excess = moved.sum() - rows.fixed[rows.contested[contest]]
+        rising = np.sort(moved)
+        count = len(rising)
+        cut = excess / count
+        for i in range(count):
+            if rising[i] >= cut:
+                break
+            excess -= rising[i]
+            count -= 1
+            cut = excess / count
+        shares[items] = np.maximum(moved - cut, 0.0)

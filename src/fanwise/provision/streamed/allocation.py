@@ -8,7 +8,7 @@ the table. Each pair is written and read once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,6 +54,15 @@ class Layout(NamedTuple):
         last = int(np.searchsorted(self.first_row, end, side="left"))
         bounds = np.clip(self.first_row[first : last + 1], start, end)
         return np.repeat(values[first:last], np.diff(bounds))
+
+    def columns(self, subscribers: Iterable[IntArray]) -> dict[str, Iterable[IntArray]]:
+        """Return the columns of the table in pieces, given the subscribers in order."""
+        pieces = shelves(self.num_rows)
+        return {
+            "subscriber": subscribers,
+            "topic": (self.spread(self.topic, *piece) for piece in pieces),
+            "vm": (self.spread(self.vm, *piece) for piece in pieces),
+        }
 
 
 def lay_out(packing: Packing) -> Layout:

@@ -22,7 +22,7 @@ from fanwise.provision.pairs.core import Core, Rows, list_contests, split_charge
 from fanwise.provision.pairs.core_kernels import count_forced_pairs, settle_subscribers
 from fanwise.provision.pairs.cover_kernels import make_room
 from fanwise.provision.pairs.pair_kernels import choose_greedily, longest_row
-from fanwise.provision.pairs.sharing import Sharing
+from fanwise.provision.pairs.sharing import IsEnough, never, share
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.streamed.kernels import add_counts, keep_short_rows
 from fanwise.provision.streamed.pairs import in_order
@@ -61,17 +61,23 @@ class Open(NamedTuple):
     topic: IntArray
 
 
-def streamed_bound(problem: Provisioning) -> float:
-    """Return what every plan costs at least; see :func:`fanwise.provision.bounds.proven_bound`."""
+def streamed_bound(problem: Provisioning, is_enough: IsEnough = never) -> float:
+    """Return what every plan costs at least; see :func:`fanwise.provision.bounds.proven_bound`.
+
+    Nothing is swept once a bound is enough.
+    """
     if not np.any(problem.demand > 0):
         return 0.0
-    return total_bound(problem, partial(traffic_bound, problem))
+    return total_bound(problem, partial(traffic_bound, problem), is_enough)
 
 
-def traffic_bound(problem: Provisioning, in_price: float, out_price: float) -> float:
+def traffic_bound(
+    problem: Provisioning, in_price: float, out_price: float, is_enough: IsEnough = never
+) -> float:
     """Return what any plan's traffic costs at least, at these prices per byte."""
     charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE)
-    return sweep_core(find_core(problem, charges)) * (1 - SUM_ROUNDING * problem.workload.num_pairs)
+    bound = share(find_core(problem, charges), SWEEPS, is_enough).bound
+    return bound * (1 - SUM_ROUNDING * problem.workload.num_pairs)
 
 
 def find_core(problem: Provisioning, charges: Charges) -> Core:
@@ -124,15 +130,6 @@ def gather_core(parts: Iterable[Open], prices: Prices, charges: Charges) -> Core
             num_items += len(part.topic)
             found.append(part)
     return Core(settled, np.zeros(0, dtype=np.bool_), _rows(found, prices, charges))
-
-
-def sweep_core(core: Core) -> float:
-    """Return the bound after a few sweeps over the core."""
-    sharing = Sharing(core)
-    for _ in range(SWEEPS):
-        if not sharing.sweep():
-            break
-    return sharing.bound
 
 
 def _count(

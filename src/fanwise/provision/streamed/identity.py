@@ -8,39 +8,39 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from fanwise.arrays.csr import IntArray
 from fanwise.planning.families import PROVISION
 from fanwise.planning.identity import add_column, plain, sort_rows
-from fanwise.provision.streamed.allocation import Layout, shelves
 
 
-def streamed_plan_id(
+def hash_plan(
     algorithm: str,
     parameters: Mapping[str, Any],
-    layout: Layout,
-    subscribers: Iterable[IntArray],
+    num_rows: int,
+    allocation: Mapping[str, Iterable[npt.NDArray[Any]]],
     vms: pa.Table,
+    kinds: Mapping[str, npt.DTypeLike] | None = None,
 ) -> str:
     """Hash what :func:`fanwise.planning.identity.plan_id` would.
 
-    ``subscribers`` are those of the allocation in the order of its rows, in pieces.
+    Parameters
+    ----------
+    num_rows, allocation
+        Of the allocation; its columns sorted by machine, topic and subscriber, in pieces.
+    kinds
+        Types of its columns where they are not int32.
     """
     head = {"problem": PROVISION.name, "algorithm": algorithm, "parameters": plain(parameters)}
     text = json.dumps(head, sort_keys=True, ensure_ascii=False, allow_nan=False)
     digest = hashlib.sha256(text.encode())
-    digest.update(f"\nallocation {layout.num_rows}".encode())
-    pieces = shelves(layout.num_rows)
-    columns: tuple[tuple[str, Iterable[IntArray]], ...] = (
-        ("subscriber", subscribers),
-        ("topic", (layout.spread(layout.topic, *piece) for piece in pieces)),
-        ("vm", (layout.spread(layout.vm, *piece) for piece in pieces)),
-    )
-    for name, values in columns:
-        digest.update(f"\n{name} {np.dtype(np.int32).str}".encode())
-        for piece in values:
-            digest.update(np.ascontiguousarray(piece).data)
+    digest.update(f"\nallocation {num_rows}".encode())
+    for name in sorted(allocation):
+        kind = np.dtype((kinds or {}).get(name, np.int32))
+        digest.update(f"\n{name} {kind.str}".encode())
+        for piece in allocation[name]:
+            digest.update(np.ascontiguousarray(piece, dtype=kind).data)
     vms = sort_rows(vms, PROVISION.keys["vms"])
     digest.update(f"\nvms {vms.num_rows}".encode())
     for name in sorted(vms.column_names):

@@ -4,41 +4,43 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
-import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fanwise.planning.plan import Plan
+from fanwise.planning.families import PROVISION
+from fanwise.planning.plan import (
+    Plan,
+    check_keys,
+    not_readable,
+    plan_of,
+    plan_parts,
+    read_plan_header,
+    read_table,
+)
+from fanwise.provision.streamed.identity import hash_plan
+from fanwise.provision.streamed.scratch import Scratch
+from fanwise.provision.verify_rows import KEYS, AllocationRows
 from fanwise.workload.files import local_path
-from fanwise.workload.folders import atomic_folder, remove_leftovers, staging_path
+from fanwise.workload.folders import atomic_folder
 
-
-class Scratch:
-    """A hidden folder for files in between; removed when closed, at the latest with the process.
-
-    What a killed process left in the same place is removed as well.
-    """
-
-    def __init__(self, parent: str | Path | None) -> None:
-        place = Path(tempfile.gettempdir() if parent is None else parent).absolute() / "scratch"
-        remove_leftovers(place)
-        folder = staging_path(place)
-        folder.mkdir()
-        self.folder = folder
-        self._finalizer = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-
-    def close(self) -> None:
-        """Remove the folder."""
-        self._finalizer()
+ALLOCATION = "allocation.parquet"
 
 
 class TablesOnDisk(Mapping[str, pa.Table]):
-    """The tables of a plan; the allocation is read whenever it is asked for."""
+    """The tables of a plan; the allocation is read whenever it is asked for.
+
+    Parameters
+    ----------
+    vms
+        The table of machines.
+    allocation
+        A Parquet file, or a folder of part files.
+    """
 
     def __init__(self, vms: pa.Table, allocation: Path) -> None:
         self.vms = vms
@@ -59,7 +61,29 @@ class TablesOnDisk(Mapping[str, pa.Table]):
 
     def parts(self) -> list[Path]:
         """Return the part files of the allocation, in the order of its rows."""
-        return sorted(self.allocation.glob("*.parquet"))
+        return plan_parts(self.allocation)
+
+    @cached_property
+    def rows(self) -> AllocationRows:
+        """The rows of the allocation, in chunks."""
+        num_rows = 0
+        for part in self.parts():
+            try:
+                num_rows += pq.read_metadata(part).num_rows
+            except (pa.ArrowException, OSError) as error:
+                raise not_readable(part, error) from None
+        return AllocationRows(self._read, num_rows)
+
+    def _read(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        for part in self.parts():
+            try:
+                with pq.ParquetFile(part) as file:
+                    check_keys(part, file.schema_arrow.empty_table(), columns)
+                    for batch in file.iter_batches(size, columns=list(columns)):
+                        check_keys(part, batch, columns)
+                        yield batch
+            except (pa.ArrowException, OSError) as error:
+                raise not_readable(part, error) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +95,23 @@ class StreamedPlan(Plan):
 
     scratch: Scratch | None = field(default=None, repr=False)
 
+    @property
+    def num_rows(self) -> int:
+        """How many rows the allocation has."""
+        assert isinstance(self.tables, TablesOnDisk)
+        return self.tables.rows.num_rows
+
+    def compute_id(self) -> str:
+        """Hash the contents anew; the allocation in chunks where it has no columns of its own."""
+        tables = self.tables
+        assert isinstance(tables, TablesOnDisk)
+        schemas = [pq.read_schema(part) for part in tables.parts()]
+        if any(sorted(schema.names) != sorted(KEYS) for schema in schemas):
+            return super().compute_id()
+        columns = {name: tables.rows.columns(name) for name in sorted(KEYS)}
+        types = {name: schemas[0].field(name).type.to_pandas_dtype() for name in KEYS}
+        return hash_plan(self.algorithm, self.parameters, self.num_rows, columns, tables.vms, types)
+
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the plan so that the folder appears whole or not at all."""
         tables = self.tables
@@ -78,7 +119,7 @@ class StreamedPlan(Plan):
         destination = local_path(path)
         is_own = self.scratch is not None and tables.allocation.parent == self.scratch.folder
         with atomic_folder(destination, overwrite=overwrite) as folder:
-            kept = folder / "allocation.parquet"
+            kept = folder / ALLOCATION
             if is_own:
                 shutil.move(tables.allocation, kept)
             else:
@@ -86,6 +127,16 @@ class StreamedPlan(Plan):
             pq.write_table(tables["vms"], folder / "vms.parquet", compression="snappy")
             text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
             (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
-        tables.allocation = destination.absolute() / "allocation.parquet"
+        tables.allocation = destination.absolute() / ALLOCATION
         if is_own and self.scratch is not None:
             self.scratch.close()
+
+
+def read_plan_in_chunks(path: str | Path) -> StreamedPlan:
+    """Read a plan whose allocation stays on disk; its columns are checked as they are read."""
+    folder = local_path(path)
+    header = read_plan_header(folder)
+    vms = read_table(folder / "vms.parquet", PROVISION.keys["vms"])
+    tables = TablesOnDisk(vms, folder / ALLOCATION)
+    _ = tables.rows  # raises what is not readable
+    return plan_of(header, tables, StreamedPlan)

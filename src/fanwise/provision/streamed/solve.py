@@ -17,26 +17,26 @@ from fanwise.arrays.csr import IntArray
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
+from fanwise.provision.allocation import list_machines
+from fanwise.provision.bounds import stop_rule
 from fanwise.provision.feasibility import misses_out, refuse_impossible
 from fanwise.provision.machines import group
 from fanwise.provision.machines.packing import (
     Fill,
-    Groups,
     Packing,
-    as_packing,
-    cheapest,
-    downsize,
-    fill_base,
-    price_of,
+    group_counts,
+    pack_on_types,
+    total_price,
 )
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.streamed.allocation import lay_out, pile_up, write_parts
 from fanwise.provision.streamed.bounds import streamed_bound
-from fanwise.provision.streamed.identity import streamed_plan_id
-from fanwise.provision.streamed.measuring import list_machines, parameters_of, put_together
+from fanwise.provision.streamed.identity import hash_plan
+from fanwise.provision.streamed.measuring import parameters_of, put_together
 from fanwise.provision.streamed.needs import CHOSEN_BYTES, estimate_needs, refuse_full_disk
 from fanwise.provision.streamed.pairs import Chosen, choose_greedily_in_blocks
-from fanwise.provision.streamed.plan import Scratch, StreamedPlan
+from fanwise.provision.streamed.plan import StreamedPlan
+from fanwise.provision.streamed.scratch import Scratch
 from fanwise.provision.streamed.source import map_workload
 from fanwise.workload.files import local_path, read_header
 from fanwise.workload.topic import Tau
@@ -78,8 +78,11 @@ def solve_streamed(
     scratch
         Where a folder for files in between is made, and the allocation until the plan is saved:
         best on the disk it will be saved to. Default: the system's temporary folder.
-    seed, time_limit, gap
-        Kept in the plan; nothing is random here, and nothing stops early.
+    seed
+        Kept in the plan; nothing is random here.
+    time_limit, gap
+        Once the time is over or the gap reached, the bound is improved no further. The plan is
+        always finished, and is the same.
     """
     fill = find_fill(algorithm)
     run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress)
@@ -118,14 +121,15 @@ def _make(problem: Provisioning, fill: Fill, room: Scratch, run: Run) -> _Made:
     """Choose pairs and pack them; with several types also as if each were the only one."""
     refuse_impossible(problem)
     best: _Made | None = None
-    for i, variant in enumerate(_variants(problem)):
+    for i, variant in enumerate(variants(problem)):
+        if i and misses_out(problem, variant.is_usable).any():
+            continue
         file = room.folder / f"chosen-{i}.bin"
         with run.timed("select"):
             chosen = choose_greedily_in_blocks(variant, file, run.progress)
         with run.timed("pack"), run.progress.step("packing groups"):
-            packing = pack_groups(problem, groups_of(problem, chosen), fill)
-            out_bytes = float(np.dot(packing.num_pairs, problem.needs[packing.topic]))
-            cost = price_of(problem, packing) + problem.costs(0.0, 0.0, out_bytes).total
+            packing = pack_on_types(problem, group_counts(problem, chosen.counts), fill)
+            cost = total_price(problem, packing)
         if best is None or cost < best.cost:
             if best is not None:
                 best.file.unlink()
@@ -136,32 +140,15 @@ def _make(problem: Provisioning, fill: Fill, room: Scratch, run: Run) -> _Made:
     return best
 
 
-def _variants(problem: Provisioning) -> Iterator[Provisioning]:
+def variants(problem: Provisioning) -> Iterator[Provisioning]:
     """Yield the problem, then with each type alone under which other topics can be used."""
     yield problem
     seen = [problem.is_usable]
     for machine in problem.types_allowed:
         is_usable = problem.fits(machine)
-        if any(np.array_equal(is_usable, other) for other in seen):
-            continue
-        seen.append(is_usable)
-        if not misses_out(problem, is_usable).any():
+        if not any(np.array_equal(is_usable, other) for other in seen):
+            seen.append(is_usable)
             yield replace(problem, instance=machine.instance)
-
-
-def groups_of(problem: Provisioning, chosen: Chosen) -> Groups:
-    """Return chosen pairs by topic, as packing wants them."""
-    topics = np.flatnonzero(chosen.counts).astype(np.int32)
-    no_pairs = np.zeros(0, dtype=np.int32)
-    return Groups(topics, chosen.counts[topics], problem.needs[topics], no_pairs)
-
-
-def pack_groups(problem: Provisioning, groups: Groups, fill: Fill) -> Packing:
-    """Pack groups on the allowed types, as :mod:`fanwise.provision.machines.packing` does."""
-    if len(problem.bins) == 1:
-        return as_packing(fill(problem, groups, problem.bins[0]), problem.bins[0])
-    filled = (fill_base(problem, groups, base, fill) for base in problem.bases)
-    return cheapest(problem, (downsize(problem, packing) for packing in filled))
 
 
 def _finish(
@@ -179,11 +166,12 @@ def _finish(
         pile_up(made.chosen.rows, layout, problem.workload.num_topics, room.folder, run.progress)
         made.file.unlink()
         written: Iterator[IntArray] = write_parts(layout, room.folder, allocation, run.progress)
-        identity = streamed_plan_id(algorithm, parameters, layout, written, vms)
+        columns = layout.columns(written)
+        identity = hash_plan(algorithm, parameters, layout.num_rows, columns, vms)
     with run.timed("fingerprint"), run.progress.step("taking the workload's fingerprint"):
         fingerprint = problem.workload.hash
     with run.timed("bound"), run.progress.step("proving the bound"):
-        bound = float(streamed_bound(problem))
+        bound = float(streamed_bound(problem, stop_rule(run, made.cost)))
     plan = put_together(
         problem,
         algorithm,

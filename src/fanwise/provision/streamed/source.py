@@ -23,12 +23,15 @@ from fanwise.errors import WorkloadError
 from fanwise.progress import SILENT, Progress
 from fanwise.provision.streamed.kernels import add_counts
 from fanwise.workload import validation
-from fanwise.workload.files import _Table as Table
-from fanwise.workload.files import local_path, part_files, read_header
+from fanwise.workload.files import ParquetTable, local_path, part_files, read_header
 from fanwise.workload.topic import TopicWorkload
 
 PAIRS_AT_ONCE = 4_000_000
 """Pairs in a block: enough to keep kernels busy, little enough for many blocks in memory."""
+
+
+class UnsortedError(WorkloadError):
+    """Pairs do not ascend by subscriber."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +75,8 @@ def map_workload(path: str | Path, file: Path, progress: Progress = SILENT) -> M
     """
     folder = local_path(path)
     header = read_header(folder)
-    topics = Table(folder / "topics.parquet", ("topic", "name", "rate", "bytes"), ("cost",))
-    people = Table(
+    topics = ParquetTable(folder / "topics.parquet", ("topic", "name", "rate", "bytes"), ("cost",))
+    people = ParquetTable(
         folder / "subscribers.parquet",
         ("subscriber", "name"),
         ("tau", "weight", "max_degree", "net_*"),
@@ -212,24 +215,25 @@ def _chunks(
                 yield columns[0], columns[1]
                 start += batch.num_rows
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise WorkloadError(
-            f"{part}: not readable as Parquet, cut or damaged ({reason}); write it again."
-        ) from None
+        raise _not_readable(part, error) from None
 
 
 def _num_rows(part: Path) -> int:
     try:
         return int(pq.read_metadata(part).num_rows)
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise WorkloadError(
-            f"{part}: not readable as Parquet, cut or damaged ({reason}); write it again."
-        ) from None
+        raise _not_readable(part, error) from None
+
+
+def _not_readable(part: Path, error: Exception) -> WorkloadError:
+    reason = str(error).splitlines()[0]
+    return WorkloadError(
+        f"{part}: not readable as Parquet, cut or damaged ({reason}); write it again."
+    )
 
 
 def _refuse_order(part: Path) -> None:
-    raise WorkloadError(
+    raise UnsortedError(
         f"{part}: pairs do not ascend by subscriber, which streaming needs; sort "
         "interests.parquet by subscriber, or use --engine local or spark."
     )

@@ -5,14 +5,12 @@ Everything is one pass over the pairs, but for two greedy continuations.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 
 import numpy as np
-import pyarrow.compute as pc
 
-from fanwise.errors import InputError, PlanError
-from fanwise.planning.explanation import Passage
+from fanwise.errors import PlanError
+from fanwise.planning.explanation import Explanation, find_topic
 from fanwise.planning.plan import Plan
 from fanwise.select.explaining.cases import PlanCase, Purchase, TopicCase
 from fanwise.select.explaining.shortages import list_shortages
@@ -26,15 +24,13 @@ from fanwise.select.explaining.standings import (
     weakest_served,
     weigh,
 )
-from fanwise.select.explaining.wording import plan_passages
+from fanwise.select.explaining.wording import plan_passages, topic_passages
 from fanwise.select.greedy import complete
 from fanwise.select.problem import Selection, served_topics
 from fanwise.workload.topic import RELATIVE_TOLERANCE, TopicWorkload
 
 STEP = 0.01
 """The share of capacity whose worth is asked for."""
-MAX_CANDIDATES = 20_000
-"""Names compared with a misspelt one; comparing a million takes a minute."""
 
 
 def problem_of(workload: TopicWorkload, plan: Plan) -> Selection:
@@ -131,23 +127,13 @@ def explain_plan(workload: TopicWorkload, plan: Plan) -> PlanCase:
     )
 
 
-def passages(workload: TopicWorkload, plan: Plan) -> list[Passage]:
-    """Write the explanation of a plan for people."""
-    return plan_passages(explain_plan(workload, plan))
-
-
-def find_topic(workload: TopicWorkload, name: str) -> int:
-    """Return the id of a topic, or suggest names like it."""
-    names = workload.topic_names
-    position: int = pc.index(names, name).as_py()
-    if position >= 0:
-        return position
-    candidates = names
-    if len(names) > MAX_CANDIDATES:
-        candidates = names.filter(pc.starts_with(names, name[:2]))[:MAX_CANDIDATES]
-    close = difflib.get_close_matches(name, candidates.to_pylist(), n=3)
-    hint = f"did you mean {', '.join(map(repr, close))}?" if close else "no name is close to it."
-    raise InputError(f"topic {name!r} is not in the workload; {hint}")
+def explain(workload: TopicWorkload, plan: Plan, topic: str | None = None) -> Explanation:
+    """Explain a plan, or one topic of it, for programs and for people."""
+    if topic is None:
+        whole = explain_plan(workload, plan)
+        return Explanation(whole.to_dict(), plan_passages(whole))
+    case = explain_topic(workload, plan, topic)
+    return Explanation(case.to_dict(), topic_passages(case))
 
 
 def _with_capacity(problem: Selection, factor: float) -> Selection:

@@ -1,0 +1,1 @@
+"""Overlays that change: links added and taken away, components kept up to date, searches on top."""

@@ -1,0 +1,337 @@
+"""The problem of Chen et al.: link nodes so that topics are connected over those who want them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from fanwise.arrays.csr import IntArray, read_only
+from fanwise.connect.network import NO_EDGES, NO_LIMIT, Network
+from fanwise.errors import ParameterError
+from fanwise.planning.families import CONNECT
+from fanwise.planning.problem import Measurement, Outcome, Problem, Run
+from fanwise.progress import SILENT, Progress
+from fanwise.workload.topic import RELATIVE_TOLERANCE, TopicWorkload
+
+if TYPE_CHECKING:
+    from fanwise.connect.complete import Complete
+    from fanwise.planning.plan import Plan
+
+Budget = Literal["edges", "degree"]
+BUDGET_OF: Mapping[str, Budget | None] = {
+    "gpa": "edges",
+    "random-average": "edges",
+    "gpm": "degree",
+    "spidercast": "degree",
+    "random-maximum": "degree",
+    "gossip": "degree",
+    "gm": None,
+    "minmax-oda": None,
+}
+"""What an algorithm cannot do without; None for those that connect everything and take no budget.
+
+``best`` and ``exact`` are not here: they take either budget, both or none, and of a budget ratio
+the degree.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Connection(Problem):
+    """Choose links between subscribers so that topics are connected over those who want them.
+
+    The sub-overlay of a topic has the nodes that want it and the links between them. The objective
+    mu(E) adds up, over topics, how many components the links take away: |V_t| without any link, 1
+    where the topic is connected. It is monotone and submodular.
+
+    Attributes
+    ----------
+    max_degree
+        Most links of a node, or ``"column"`` for the workload's own column.
+    max_edges
+        Most links in all.
+    avg_degree
+        The same as a mean degree: floor(avg_degree * nodes / 2) links.
+    budget_ratio
+        A budget as a share of what the complete overlay of ``minmax-oda`` has: of its links for
+        ``gpa`` and ``random-average``, of its largest degree for other algorithms.
+    budget_of
+        Which of the two a budget ratio limits; None leaves it to the algorithm.
+    topic_weight
+        ``"one"``, or ``"rate"``: a component counts as much as its topic is published.
+    link_cost
+        None, or ``"distance"``: a link costs the distance of its ends, and greedy algorithms choose
+        by gain per cost.
+    max_link_cost
+        Most that all links cost together.
+
+    References
+    ----------
+    C. Chen, Y. Tock, H.-A. Jacobsen: Overlay design for topic-based publish/subscribe under node
+    degree constraints. IEEE ICDCS 2016.
+    """
+
+    workload: TopicWorkload
+    max_degree: int | str | None = None
+    max_edges: int | None = None
+    avg_degree: float | None = None
+    budget_ratio: float | None = None
+    topic_weight: str = "one"
+    link_cost: str | None = None
+    max_link_cost: float | None = None
+    budget_of: Budget | None = None
+
+    family: ClassVar[str] = "connect"
+
+    @classmethod
+    def example(cls, workload: TopicWorkload) -> Connection:
+        """Return a typical problem on a workload, for warming kernels and trying things out."""
+        return cls(workload, budget_ratio=0.5)
+
+    @classmethod
+    def examples(cls, workload: TopicWorkload) -> tuple[Connection, ...]:
+        """Return one problem with plain topics and one with weights: they share few kernels."""
+        plain = cls.example(workload)
+        return plain, replace(plain, topic_weight="rate")
+
+    def posed_for(self, algorithm: str) -> Connection:
+        """Return the question with a budget ratio made a limit, without budgets where none fits."""
+        wanted = BUDGET_OF.get(algorithm, "degree")
+        if wanted is None:
+            return replace(self, **dict.fromkeys(_BUDGETS), budget_of=None)  # type: ignore[arg-type]
+        if self.budget_ratio is None or self.budget_of is not None:
+            return self
+        return replace(self, budget_of=wanted)
+
+    def __post_init__(self) -> None:
+        if self.topic_weight not in ("one", "rate"):
+            raise ParameterError("topic_weight", "'one' or 'rate'", self.topic_weight)
+        if self.link_cost not in (None, "distance"):
+            raise ParameterError("link_cost", "'distance' or left out", self.link_cost)
+        if self.budget_of not in (None, "edges", "degree"):
+            raise ParameterError("budget_of", "'edges' or 'degree'", self.budget_of)
+        if self.link_cost is not None and self.workload.positions is None:
+            raise ParameterError(
+                "link_cost", "left out: subscribers.parquet has no columns net_0, …", self.link_cost
+            )
+        if self.max_link_cost is not None and self.link_cost is None:
+            raise ParameterError("max_link_cost", "left out without link_cost", self.max_link_cost)
+        self._check_numbers()
+        for name in ("max_degree", "max_edges", "avg_degree"):
+            if self.budget_ratio is not None and getattr(self, name) is not None:
+                raise ParameterError(name, "left out with budget_ratio", getattr(self, name))
+        if self.avg_degree is not None and self.max_edges is not None:
+            raise ParameterError("avg_degree", "left out with max_edges", self.avg_degree)
+        if self.budget_of is not None and self.budget_ratio is None:
+            raise ParameterError("budget_of", "left out without budget_ratio", self.budget_of)
+
+    def _check_numbers(self) -> None:
+        for name in ("max_degree", "max_edges"):
+            value = getattr(self, name)
+            if value is None or (name == "max_degree" and value == "column"):
+                continue
+            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not is_whole or value < 0:
+                words = "a whole number >= 0" + (" or 'column'" if name == "max_degree" else "")
+                raise ParameterError(name, words, value)
+            object.__setattr__(self, name, int(value))
+        for name in ("avg_degree", "budget_ratio", "max_link_cost"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _check_number(name, value))
+        if self.max_degree == "column" and self.workload.max_degree is None:
+            raise ParameterError(
+                "max_degree", "a number: subscribers.parquet has no column 'max_degree'", "column"
+            )
+
+    @cached_property
+    def network(self) -> Network:
+        """The problem as arrays, all of them read-only: what algorithms work on."""
+        workload = self.workload
+        weight = workload.rates if self.is_weighted else np.ones(workload.num_topics)
+        positions = None if self.link_cost is None else workload.positions
+        if positions is None:
+            positions = np.zeros((workload.num_subscribers, 0))
+        limit, positions = self._degree_limit(), np.ascontiguousarray(positions)
+        for array in (weight, limit, positions):
+            read_only(array)
+        num_nodes, sides = workload.num_subscribers, (*workload.interests, *workload.followers)
+        return Network(num_nodes, *sides, weight, limit, positions)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether components count by their topic's rate."""
+        return self.topic_weight == "rate"
+
+    @cached_property
+    def complete(self) -> Complete:
+        """Size of the complete overlay that a budget ratio is a share of."""
+        from fanwise.connect.complete import measure_complete
+
+        return measure_complete(self)
+
+    @cached_property
+    def edge_limit(self) -> int | None:
+        """Most links in all, None without a limit. Budgets round down."""
+        if self.avg_degree is not None:
+            return floor_share(self.avg_degree, self.workload.num_subscribers, 2)
+        if self.budget_ratio is not None and self.budget_of == "edges":
+            return floor_share(self.budget_ratio, self.complete.edges)
+        return self.max_edges
+
+    @cached_property
+    def degree_budget(self) -> int | str | None:
+        """Most links of a node, "column", or None without a limit."""
+        if self.budget_ratio is not None and self.budget_of == "degree":
+            return floor_share(self.budget_ratio, self.complete.max_degree)
+        return self.max_degree
+
+    def _degree_limit(self) -> IntArray:
+        budget = self.degree_budget
+        if budget == "column":
+            assert self.workload.max_degree is not None
+            return self.workload.max_degree
+        limit = NO_LIMIT if budget is None else min(int(budget), NO_LIMIT)
+        return np.full(self.workload.num_subscribers, limit, dtype=np.int32)
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "max_degree": self.degree_budget,
+            "max_edges": self.edge_limit,
+            "avg_degree": self.avg_degree,
+            "budget_ratio": self.budget_ratio,
+            "topic_weight": self.topic_weight,
+            "link_cost": self.link_cost,
+            "max_link_cost": self.max_link_cost,
+        }
+
+    def solve(
+        self,
+        algorithm: str | None = None,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        gap: float | None = None,
+        progress: Progress = SILENT,
+        **settings: Any,
+    ) -> Plan:
+        """Make a plan under the budget that the algorithm takes; see :meth:`Problem.solve`."""
+        name = algorithm or CONNECT.default
+        problem = self.limited_for(name, progress=progress)
+        return Problem.solve(
+            problem,
+            name,
+            seed=seed,
+            time_limit=time_limit,
+            gap=gap,
+            progress=progress,
+            **settings,
+        )
+
+    def limited_for(self, algorithm: str, *, progress: Progress = SILENT) -> Connection:
+        """Return the question with a budget ratio made a limit; refuse a budget that does not fit.
+
+        Raises
+        ------
+        ParameterError
+            For an algorithm that lacks its budget, or that takes none and is given one.
+        """
+        CONNECT.algorithms(algorithm)  # raises for an unknown one
+        if BUDGET_OF.get(algorithm, "degree") is None:
+            for name in _BUDGETS:
+                if getattr(self, name) is not None:
+                    raise ParameterError(
+                        name,
+                        f"left out with algorithm {algorithm}, which connects every topic",
+                        getattr(self, name),
+                    )
+        limited = self.posed_for(algorithm)
+        if limited.budget_ratio is not None:
+            with progress.step("the complete overlay that the ratio is of"):
+                _ = limited.complete
+        limited.require_budget(algorithm)
+        return limited
+
+    def require_budget(self, algorithm: str) -> None:
+        """Raise if the algorithm needs a budget that is not given."""
+        wanted = BUDGET_OF.get(algorithm)
+        if wanted == "edges" and self.edge_limit is None and self.max_link_cost is None:
+            raise ParameterError(
+                "max_edges",
+                f"given with algorithm {algorithm}, or avg_degree or budget_ratio instead",
+                None,
+            )
+        if wanted == "degree" and self.degree_budget is None:
+            raise ParameterError(
+                "max_degree", f"given with algorithm {algorithm}, or budget_ratio instead", None
+            )
+
+    def value(self, edges: IntArray) -> float:
+        """mu(E) of an overlay."""
+        return self.network.value(edges)
+
+    def admits(self, edges: IntArray) -> bool:
+        """Whether an overlay keeps every budget."""
+        return (
+            (self.edge_limit is None or len(edges) <= self.edge_limit)
+            and bool((self.network.degrees(edges) <= self.network.degree_limit).all())
+            and self.affords(float(self.network.costs(edges).sum()))
+        )
+
+    def affords(self, cost: float) -> bool:
+        """Whether a total link cost is within its budget, up to rounding."""
+        limit = self.max_link_cost
+        return limit is None or cost <= limit * (1 + RELATIVE_TOLERANCE)
+
+    def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
+        from fanwise.connect.measuring import measure
+
+        return measure(self, edges_of(tables["edges"]))
+
+    def bound(self) -> float:
+        from fanwise.connect.bounds import upper_bound
+
+        return upper_bound(self, NO_EDGES)
+
+    def bound_within(self, outcome: Outcome, run: Run) -> float:
+        """Return the bound that the contributions left by an overlay prove."""
+        from fanwise.connect.bounds import upper_bound
+
+        return upper_bound(self, edges_of(outcome.tables["edges"]))
+
+
+_BUDGETS = ("max_degree", "max_edges", "avg_degree", "budget_ratio", "max_link_cost")
+
+
+def edge_table(edges: IntArray) -> pa.Table:
+    """Return the plan's table for an overlay, rows in the order chosen."""
+    return pa.table(
+        {"u": np.ascontiguousarray(edges[:, 0]), "v": np.ascontiguousarray(edges[:, 1])}
+    )
+
+
+def edges_of(table: pa.Table) -> IntArray:
+    """Return a plan's table as an edge array."""
+    columns = [table.column(name).to_numpy().astype(np.int32) for name in ("u", "v")]
+    return np.ascontiguousarray(np.column_stack(columns))
+
+
+def floor_share(share: float, of: int, parts: int = 1) -> int:
+    """Return floor(share * of / parts), the share as it was written: 0.29 of 100 is 29."""
+    return math.floor(Fraction(repr(share)) * of / parts)
+
+
+def _check_number(name: str, value: Any) -> float:
+    constraint = "a finite number >= 0"
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise ParameterError(name, constraint, value)
+    number = float(value)
+    if not math.isfinite(number) or number < 0:
+        raise ParameterError(name, constraint, value)
+    return number

@@ -1,0 +1,159 @@
+"""Overlays at random: RandomA within a number of links, RandomM within a degree.
+
+Each link is drawn uniformly from the pairs that are not linked and fit; with ``shared`` from those
+that share a topic, as others can contribute nothing. RandomM goes on until no pair fits. O(links)
+draws while most draws fit; what is left after many misses in a row is listed and shuffled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import IntArray, LongArray
+from fanwise.arrays.jit import kernel
+from fanwise.connect.network import NO_EDGES, Network, as_edges
+from fanwise.connect.problem import Connection, edge_table
+from fanwise.planning.problem import Outcome, Run
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+DRAWS = 4096
+MISSES = 8
+"""Rounds of draws of which fewer than 1% fit, before the rest is listed."""
+
+
+def solve_average(problem: Connection, run: Run) -> Outcome:
+    """RandomA: random links up to a number."""
+    problem.require_budget("random-average")
+    return _solve(problem, run)
+
+
+def solve_maximum(problem: Connection, run: Run) -> Outcome:
+    """RandomM: random links as long as both ends are below their degree."""
+    problem.require_budget("random-maximum")
+    return _solve(problem, run)
+
+
+def _solve(problem: Connection, run: Run) -> Outcome:
+    shared = bool(run.settings.get("shared", False))
+    with run.progress.step("random links"):
+        edges = RandomLinks(problem, run.random(), shared=shared).draw_all()
+    return Outcome({"edges": edge_table(edges)})
+
+
+class RandomLinks:
+    """Links drawn so far, and what is left of the budgets."""
+
+    def __init__(self, problem: Connection, rng: np.random.Generator, *, shared: bool) -> None:
+        self._network, self._rng, self._shared = problem.network, rng, shared
+        self._spare = problem.network.degree_limit.astype(np.int64)
+        num_nodes = problem.network.num_nodes
+        every_pair = num_nodes * (num_nodes - 1) // 2
+        self._room = every_pair if problem.edge_limit is None else problem.edge_limit
+        limit = problem.max_link_cost
+        self._money = np.inf if limit is None else limit * (1 + RELATIVE_TOLERANCE / 2)
+        self._linked: set[tuple[int, int]] = set()
+        self._edges: list[tuple[int, int]] = []
+
+    def draw_all(self) -> IntArray:
+        """Draw links until the budget is spent or nothing fits."""
+        misses = 0
+        while misses < MISSES and self._room > 0:
+            pairs = self._draw()
+            if not len(pairs):
+                break
+            misses = misses + 1 if self._take(pairs) < DRAWS // 100 else 0
+        if self._room > 0 and self._network.num_nodes > 1:
+            self._take(self._rng.permutation(self._list_rest()))
+        return as_edges(self._edges) if self._edges else NO_EDGES
+
+    def _draw(self) -> IntArray:
+        """Return pairs, each drawn uniformly from all, or from those that share a topic."""
+        if self._shared:
+            return draw_sharing(self._network, self._rng, DRAWS)
+        open_nodes = np.flatnonzero(self._spare > 0).astype(np.int32)
+        if len(open_nodes) < 2:
+            return NO_EDGES
+        pairs: IntArray = open_nodes[self._rng.integers(len(open_nodes), size=(DRAWS, 2))]
+        return np.ascontiguousarray(pairs[pairs[:, 0] != pairs[:, 1]])
+
+    def _take(self, pairs: IntArray) -> int:
+        """Link pairs that are new and fit, in order; return how many."""
+        pairs = np.sort(pairs, axis=1)
+        costs = self._network.costs(np.ascontiguousarray(pairs, dtype=np.int32)).tolist()
+        before = len(self._edges)
+        for (u, v), cost in zip(pairs.tolist(), costs, strict=True):
+            if self._room <= 0:
+                break
+            fits = self._spare[u] > 0 and self._spare[v] > 0 and cost <= self._money
+            if fits and (u, v) not in self._linked:
+                self._linked.add((u, v))
+                self._edges.append((u, v))
+                self._spare[u] -= 1
+                self._spare[v] -= 1
+                self._room -= 1
+                self._money -= cost
+        return len(self._edges) - before
+
+    def _list_rest(self) -> IntArray:
+        """Return the pairs of nodes with links to spare, or those that share a topic."""
+        open_nodes = np.flatnonzero(self._spare > 0).astype(np.int32)
+        if self._shared:
+            return list_sharing(self._network, self._spare > 0)
+        i, j = np.triu_indices(len(open_nodes), 1)
+        return np.column_stack([open_nodes[i], open_nodes[j]])
+
+
+def draw_sharing(network: Network, rng: np.random.Generator, count: int) -> IntArray:
+    """Draw pairs uniformly from those that share a topic; fewer than ``count`` come back.
+
+    A topic is drawn with as many chances as it has pairs, then one of its pairs; a pair that shares
+    k topics comes up k times as often, and is kept one time in k.
+    """
+    followers = np.diff(network.topic_indptr)
+    chances = np.cumsum(followers * (followers - 1) // 2)
+    if not len(chances) or not chances[-1]:
+        return NO_EDGES
+    topic = np.searchsorted(chances, rng.integers(chances[-1], size=count), side="right")
+    first = rng.integers(followers[topic])
+    second = (first + 1 + rng.integers(followers[topic] - 1)) % followers[topic]
+    start = network.topic_indptr[topic]
+    pairs = np.column_stack([network.nodes[start + first], network.nodes[start + second]])
+    is_kept = rng.random(count) * count_shared(network.indptr, network.topics, pairs) < 1
+    return pairs[is_kept]
+
+
+@kernel
+def count_shared(indptr: LongArray, topics: IntArray, pairs: IntArray) -> LongArray:
+    """Count the topics that both nodes of each pair want."""
+    counts = np.zeros(len(pairs), dtype=np.int64)
+    for k in range(len(pairs)):
+        i, i_end = indptr[pairs[k, 0]], indptr[pairs[k, 0] + 1]
+        j, j_end = indptr[pairs[k, 1]], indptr[pairs[k, 1] + 1]
+        while i < i_end and j < j_end:
+            if topics[i] < topics[j]:
+                i += 1
+            elif topics[i] > topics[j]:
+                j += 1
+            else:
+                counts[k] += 1
+                i += 1
+                j += 1
+    return counts
+
+
+def list_sharing(network: Network, is_open: npt.NDArray[np.bool_]) -> IntArray:
+    """List the pairs of open nodes that share a topic, each once."""
+    keys: list[LongArray] = [np.empty(0, dtype=np.int64)]
+    for topic in range(network.num_topics):
+        nodes = network.nodes[network.topic_indptr[topic] : network.topic_indptr[topic + 1]]
+        nodes = nodes[is_open[nodes]].astype(np.int64)
+        if len(nodes) > 1:
+            i, j = np.triu_indices(len(nodes), 1)
+            keys.append(nodes[i] * network.num_nodes + nodes[j])
+            if sum(map(len, keys)) > 1 << 22:
+                keys = [np.unique(np.concatenate(keys))]
+    unique = np.unique(np.concatenate(keys))
+    return np.column_stack([unique // network.num_nodes, unique % network.num_nodes]).astype(
+        np.int32
+    )

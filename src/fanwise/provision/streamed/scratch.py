@@ -1,0 +1,29 @@
+"""A folder for files in between."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+
+from fanwise.workload.folders import remove_leftovers, staging_path
+
+
+class Scratch:
+    """A hidden folder for files in between; removed when closed, at the latest with the process.
+
+    What a killed process left in the same place is removed as well.
+    """
+
+    def __init__(self, parent: str | Path | None) -> None:
+        place = Path(tempfile.gettempdir() if parent is None else parent).absolute() / "scratch"
+        remove_leftovers(place)
+        folder = staging_path(place)
+        folder.mkdir()
+        self.folder = folder
+        self._finalizer = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._finalizer()

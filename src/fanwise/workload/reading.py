@@ -1,0 +1,43 @@
+"""Workloads of either kind, by what their ``workload.json`` says they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fanwise.workload import files
+from fanwise.workload.content import ContentWorkload
+from fanwise.workload.content_files import read_content_workload, write_content_workload
+from fanwise.workload.headers import CONTENT_FORMAT, read_json
+from fanwise.workload.topic import TopicWorkload
+
+
+def read_workload(path: str | Path) -> TopicWorkload | Any:
+    """Read and check a workload: a :class:`TopicWorkload` or a :class:`ContentWorkload`.
+
+    Parameters
+    ----------
+    path
+        A folder with ``workload.json``, or its ``file:`` address.
+
+    Raises
+    ------
+    WorkloadError
+        In one line: which file, column and row break the format, and what is needed there.
+    """
+    folder = files.local_path(path)
+    is_content = False
+    if folder.is_dir():
+        header = read_json(folder / "workload.json", "a workload")
+        is_content = header.get("format") == CONTENT_FORMAT
+    return read_content_workload(path) if is_content else files.read_workload(path)
+
+
+def write_workload(
+    workload: TopicWorkload | ContentWorkload, path: str | Path, *, overwrite: bool = False
+) -> None:
+    """Write a workload of either kind so that the folder appears whole or not at all."""
+    if isinstance(workload, ContentWorkload):
+        write_content_workload(workload, path, overwrite=overwrite)
+    else:
+        files.write_workload(workload, path, overwrite=overwrite)
