@@ -28,7 +28,7 @@ PUBLIC = ("higgs_twitter", "lastfm_hetrec2011")
 PUBLIC_SHARES = (0.1, 1.0, 10.0, 30.0, 100.0)
 """Thresholds as shares of the mean rate."""
 MACHINES = 50
-"""Below it the largest topic allows no smaller machine, and one machine more or less weighs much."""
+"""With fewer, the largest topic allows no smaller machine, and a single one weighs much."""
 
 
 def run() -> list[dict]:
