@@ -14,7 +14,7 @@ KERNEL_TESTS := tests/arrays tests/select/test_select.py tests/select/test_selec
   tests/workload/test_generators_streamed_matching.py
 
 # Two workers; a file stays with one of them, so that few kernels are compiled twice.
-PYTEST := $(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --durations=15
 
 .PHONY: setup demo test lint format bench clean
 

@@ -39,7 +39,7 @@ def check_flow(flow, lists, limits):
     assert len(cut.subscribers) - sum(limits[b] for b in allowed) == flow.num_left
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(candidate_lists(), st.data())
 def test_flow_is_a_maximum_and_its_cut_says_why(instance, data):
     lists, num_brokers = instance
@@ -56,7 +56,7 @@ def test_flow_is_a_maximum_and_its_cut_says_why(instance, data):
     assert len(lists) - again.num_left == oracle.most_served(lists, more)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(candidate_lists(most_brokers=4, most_subscribers=8), st.data())
 def test_least_lbf_is_the_first_factor_that_serves_all(instance, data):
     lists, num_brokers = instance

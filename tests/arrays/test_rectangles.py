@@ -49,7 +49,7 @@ def density_cells(dims, draw):
     return cells or [([0] * dims, [13] * dims, 7.0)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data(), st.integers(1, 3))
 def test_union_volume_is_that_of_inclusion_and_exclusion(data, dims):
     pairs = data.draw(boxes(dims))
@@ -91,7 +91,7 @@ def test_events_in_a_union(data, dims):
     assert rectangles.union_mass(lo, hi, density) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.data(), st.integers(1, 3))
 def test_cover_by_a_union_is_exact_also_for_flat_boxes(data, dims):
     union = data.draw(boxes(dims, most=5, size=5))
@@ -112,7 +112,7 @@ def test_a_box_that_only_a_union_covers():
     assert rectangles.contains(*union, *nothing).tolist() == [True, True]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data(), st.integers(1, 3), st.integers(1, 4))
 def test_least_growth_is_the_best_of_all_ways(data, dims, slots):
     """Rectangles come one after the other, as a greedy algorithm inserts them."""
@@ -183,7 +183,7 @@ def test_taking_a_rectangle_away(data, dims):
     assert list(zip(lo[0, : counts[0]].tolist(), hi[0, : counts[0]].tolist(), strict=True)) == rest
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data(), st.integers(1, 3))
 def test_merging_two_rectangles_makes_room(data, dims):
     held = data.draw(boxes(dims, least=1, most=4))

@@ -29,7 +29,7 @@ def edges_in(plan):
     return [tuple(edge) for edge in edges_of(plan.tables["edges"]).tolist()]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(posed_problems())
 def test_exact_is_the_optimum(posed: Posed):
     plan = posed.problem().solve("exact")
@@ -39,7 +39,7 @@ def test_exact_is_the_optimum(posed: Posed):
     assert oracle.is_within(edges_in(plan), len(posed.interests), **posed.budgets())
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.data(), st.integers(2, 5), st.integers(0, 5), st.floats(0, 9))
 def test_nothing_within_budgets_gains_more_than_the_tree_allows(data, num_nodes, edges, money):
     """The bound at a node of the tree, against every set of pairs with gains that add up."""
@@ -62,7 +62,7 @@ def test_nothing_within_budgets_gains_more_than_the_tree_allows(data, num_nodes,
     assert most_gain(pairs, np.array(gains), np.array(spare), edges, money) >= best - 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(posed_problems(max_nodes=6), st.integers(0, 3))
 def test_best_lies_between_the_papers_algorithms_and_its_bound(posed: Posed, seed):
     problem = posed.problem()
@@ -78,7 +78,7 @@ def test_best_lies_between_the_papers_algorithms_and_its_bound(posed: Posed, see
             assert plan.objective >= problem.solve(name).objective * (1 - 1e-12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.one_of(crowded_problems(), posed_problems(max_nodes=6, budgets=("edges", "degree"))),
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=8, max_size=30),
@@ -168,7 +168,8 @@ def test_greedy_order_keeps_mu_and_leaves_out_what_adds_nothing(posed: Posed, ra
     assert problem.value(ordered) == pytest.approx(problem.value(edges))
     gains = problem.network.gains(ordered)
     assert (gains > 0).all()
-    per_cost = gains / (problem.network.costs(ordered) if posed.positions else 1.0 + 0 * gains)
+    with np.errstate(divide="ignore"):  # nodes may lie at the same place
+        per_cost = gains / (problem.network.costs(ordered) if posed.positions else 1.0 + 0 * gains)
     if posed.positions is None:
         assert (np.diff(per_cost) <= 1e-9 * per_cost.max(initial=0)).all()
 

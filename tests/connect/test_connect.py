@@ -130,7 +130,7 @@ def test_rates_count_where_they_are_asked_for():
     assert edges_of(weighted.tables["edges"]).tolist() == [[2, 5]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(posed_problems(max_nodes=7, max_topics=5))
 def test_measured_and_verified_agree_with_the_definition(posed):
     problem = posed.problem()

@@ -100,7 +100,7 @@ def test_the_pairs_that_share_a_topic_are_listed(posed):
     assert sorted(map(tuple, listed.tolist())) == oracle.sharing_pairs(posed.interests)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.one_of(crowded_problems(), posed_problems(budgets=("degree",))), st.integers(0, 9))
 def test_spidercast_makes_the_links_of_its_oracle(posed, seed):
     if posed.max_degree is None:

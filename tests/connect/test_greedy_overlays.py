@@ -96,7 +96,7 @@ def test_acceptance_vectors(shared_data):
             assert by_degree.bound() >= case["optimum_for_degree"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(posed_problems(max_nodes=8, max_topics=6))
 @pytest.mark.parametrize("rule", GROWERS)
 def test_growing_is_the_oracles(rule, posed):
@@ -105,7 +105,7 @@ def test_growing_is_the_oracles(rule, posed):
         assert by_algorithm(algorithm, posed) == expected(GROWERS[rule][-1], posed)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     posed_problems(max_nodes=9, max_topics=5, budgets=("degree",)),
     st.sampled_from([1, 2, 100]),
@@ -164,7 +164,7 @@ def test_the_papers_ratios_hold(posed, max_edges, max_degree):
     assert gpm.objective >= share * optimum(degree=max_degree) - 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(posed_problems(max_nodes=7, max_topics=5, budgets=("edges",)), st.data())
 def test_mu_is_the_definition_monotone_and_submodular(posed, data):
     pairs = oracle.pairs(len(posed.interests))

@@ -26,7 +26,7 @@ def some_overlay(posed: Posed, random):
     return as_edges(random.sample(pairs, random.randint(0, len(pairs))))
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(posed_problems(), st.randoms(use_true_random=False))
 def test_the_bound_holds_whatever_overlay_it_starts_from(posed: Posed, random):
     problem = posed.problem()
@@ -38,7 +38,7 @@ def test_the_bound_holds_whatever_overlay_it_starts_from(posed: Posed, random):
         assert bound <= problem.network.complete_value * (1 + 1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(posed_problems(), st.randoms(use_true_random=False), st.data())
 def test_any_prices_prove_a_bound(posed: Posed, random, data):
     """The inequality itself, with prices nobody would choose."""

@@ -41,7 +41,7 @@ def overlays(draw, max_nodes=9, max_topics=4):
     return interests, edges, overlay, rates if weighted else [1.0] * num_topics
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(overlays())
 def test_components_and_hops_are_those_of_plain_walks(case):
     interests, edges, overlay, weight = case
@@ -100,7 +100,7 @@ def test_a_second_walk_finds_the_ends_of_a_chain():
         assert found.mean_hops[topic] == pytest.approx(sum(walks) / (2 * (num_nodes - 1)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(overlays())
 def test_forests_span_what_can_be_reached_without_loops(case):
     interests, edges, overlay, weight = case

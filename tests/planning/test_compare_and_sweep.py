@@ -163,7 +163,7 @@ capacities = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(instances(with_cost=True, with_weight=True), capacities)
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_curve_against_greedy_run_anew(metric, instance, at):

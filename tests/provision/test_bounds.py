@@ -44,7 +44,7 @@ def machines_of(types):
     ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(sized_instances(max_topics=4, max_subscribers=4), fleets(), prices, prices)
 def test_no_plan_is_below_the_bound(case, types, price_in, price_out):
     instance, sizes = case
@@ -60,7 +60,7 @@ def test_no_plan_is_below_the_bound(case, types, price_in, price_out):
         assert bound >= paper_bound(problem) * (1 - 1e-12)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(sized_instances(max_topics=4, max_subscribers=5), capacities, prices, prices)
 def test_no_choice_is_below_the_bound_on_traffic(case, capacity, price_in, price_out):
     instance, sizes = case
@@ -79,7 +79,7 @@ def test_no_choice_is_below_the_bound_on_traffic(case, capacity, price_in, price
     assert traffic_bound(problem, price_in, price_out) <= float(least) * (1 + 1e-9) + 1e-12
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(sized_instances(max_topics=5, max_subscribers=5), prices, prices)
 def test_the_bound_counts_covers_and_forced_copies(case, price_in, price_out):
     instance, sizes = case
@@ -116,7 +116,7 @@ def priced(sharing):
     return sharing._price() - sharing.core.settled
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     sized_instances(max_topics=6, max_subscribers=8, rates=odd_rates),
     st.floats(1.0, 30.0),
@@ -202,7 +202,7 @@ def test_rent_matters_where_prices_differ():
     assert 0.9 * optimum <= proven_bound(cheap) <= optimum
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(3, 30)), min_size=1, max_size=3),
     st.integers(0, 90),

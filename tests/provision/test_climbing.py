@@ -107,7 +107,7 @@ def test_no_plan_is_below_the_bound(monkeypatch, case, capacity):
     assert proven_bound(problem) <= float(optimum) * (1 + 1e-9) + 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.floats(-5, 5), min_size=2, max_size=6),
     st.floats(0.01, 10.0),

@@ -94,7 +94,7 @@ def crowded(draw):
     return Instance(rates, interests, tau=1e9), [1.0] * num_topics, machine(capacity)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     case=st.one_of(tight(), crowded()), price=st.sampled_from(PRICES), rung=st.sampled_from(RUNGS)
 )
@@ -111,7 +111,7 @@ def test_rungs_are_the_oracles(case, price, rung):
     assert rows_of(plan) == provision_pack_oracle.allocate(machines, chosen)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(case=tight())
 def test_first_fit_is_the_oracles(case):
     instance, sizes, kind = case
@@ -127,7 +127,7 @@ def test_first_fit_is_the_oracles(case):
     assert rows_of(plan) == provision_pack_oracle.allocate(machines, chosen)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     case=tight(max_topics=4, max_subscribers=4),
     price=st.sampled_from(PRICES),
@@ -166,7 +166,7 @@ def test_exact_is_the_optimum_and_nothing_is_below(case, price, other):
         assert plan.bound <= plan.objective * (1 + 1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     case=tight(max_topics=10, max_subscribers=16),
     price=st.sampled_from(PRICES),

@@ -73,7 +73,7 @@ def count(problem, chosen):
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(sized_instances(max_topics=7, max_subscribers=9), capacities)
 def test_greedy_pairs_are_the_oracles(case, capacity):
     instance, sizes = case
@@ -157,7 +157,7 @@ def test_seeds_repeat_and_differ():
     assert first == again != other
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(sized_instances(max_topics=7, max_subscribers=6), capacities)
 def test_exact_covers_are_the_cheapest(case, capacity):
     instance, sizes = case
@@ -175,7 +175,7 @@ def test_exact_covers_are_the_cheapest(case, capacity):
         assert sum(problem.needs[row]) == cheapest
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     st.one_of(
         sized_instances(max_topics=6, max_subscribers=8),
@@ -206,7 +206,7 @@ def test_best_is_never_worse(case, factor, price_in, price_out, seed):
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(sized_instances(max_topics=4, max_subscribers=4), capacities, prices)
 def test_best_is_close_to_the_least_traffic(case, capacity, price_in):
     instance, sizes = case

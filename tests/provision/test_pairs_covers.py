@@ -35,7 +35,7 @@ def solve(rates, prices, enough, num_states):
     return price, least
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.one_of(knapsacks(whole_rates), knapsacks(odd_rates)))
 def test_covers_are_the_cheapest(knapsack):
     rates, prices, enough = knapsack
@@ -49,7 +49,7 @@ def test_covers_are_the_cheapest(knapsack):
     assert least == pytest.approx(price, rel=1e-11, abs=HAIR)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(knapsacks(whole_rates), st.integers(1, 6))
 def test_a_search_cut_off_still_bounds(knapsack, num_states):
     rates, prices, enough = knapsack

@@ -61,7 +61,7 @@ def tight_instances(draw, *, max_topics=7, max_subscribers=9):
     return instance, draw(st.one_of(alike, own)), capacity
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(tight_instances())
 def test_pairs_and_machines_are_the_oracles(case):
     instance, sizes, capacity = case
@@ -85,7 +85,7 @@ def test_pairs_and_machines_are_the_oracles(case):
     assert plan.objective == pytest.approx(float(money), rel=1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(tight_instances(max_topics=4, max_subscribers=4), st.sampled_from([0.0, 4e7, 1e9]))
 def test_bounds_hold(case, price_gb_in):
     instance, sizes, capacity = case
@@ -103,7 +103,7 @@ def test_bounds_hold(case, price_gb_in):
     assert problem.solve().objective >= optimum * (1 - 1e-9)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(instances(rates=odd_rates, max_topics=12, max_subscribers=30), st.floats(1.0, 3.0))
 def test_odd_rates_verify_on_machines_that_just_fit(instance, factor):
     # The largest topic fills a machine up to a third, or to the brim.

@@ -30,7 +30,7 @@ from fanwise.provision.streamed.bounds import streamed_bound
 from fanwise.provision.streamed.solve import PACKS, solve_streamed
 
 TINY_BLOCKS = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 
 

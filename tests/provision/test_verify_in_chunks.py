@@ -73,7 +73,7 @@ def test_the_same_words_as_in_memory(tmp_path, monkeypatch, plan, name, arrange,
 
 
 FEW = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 known = st.tuples(st.integers(0, 1), st.integers(0, 5), st.integers(0, 8))
 wild = st.tuples(st.integers(-1, 5), st.integers(-1, 6), st.integers(-1, 9))

@@ -53,7 +53,7 @@ def best_of_all(instance, problem, limit, *, pinned=(), excluded=()):
     return None if best is None else float(best)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(instances(max_topics=6, with_cost=True, with_weight=True), shares)
 @pytest.mark.parametrize("metric", METRICS)
 def test_no_selection_exceeds_any_of_the_bounds(metric, instance, at):
@@ -67,7 +67,7 @@ def test_no_selection_exceeds_any_of_the_bounds(metric, instance, at):
         assert point.value <= point.bound + 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(instances(max_topics=6, with_cost=True), shares, st.data())
 @pytest.mark.parametrize("metric", METRICS)
 def test_bounds_and_curve_with_topics_that_must_or_must_not_be_served(metric, instance, at, data):
@@ -120,7 +120,7 @@ def test_a_curve_from_one_run_cannot_weigh_changes():
     assert bounds.tolist() == capacity_bounds(problem, [2.0, 5.0])[0].tolist()
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.integers(-3, 40), st.integers(0, 30)), max_size=8),
     st.lists(st.floats(0, 200), min_size=1, max_size=6),

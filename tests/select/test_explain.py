@@ -77,7 +77,7 @@ def cost_of(instance, topic):
     return select_oracle.normal_cost(instance.rates, instance.interests)[topic]
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     instances(with_cost=True, with_weight=True), st.sampled_from(["greedy", "random"]), st.data()
 )
@@ -118,7 +118,7 @@ def test_a_topics_case_is_the_definition(metric, instance, algorithm, data):
     json.dumps(case.to_dict(), allow_nan=False)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(instances(with_cost=True, with_weight=True), st.sampled_from(["greedy", "random"]))
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_plans_case_is_the_definition(metric, instance, algorithm):
@@ -164,7 +164,7 @@ def test_a_plans_case_is_the_definition(metric, instance, algorithm):
     assert explain(workload, plan).passages
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(instances(with_cost=True))
 @pytest.mark.parametrize("metric", METRICS)
 def test_more_capacity_never_takes_away(metric, instance):
@@ -228,7 +228,7 @@ def test_the_report_explains():
     assert topic_passages(explain_topic(workload, plan, "t1"))[0].title.startswith("t1: ")
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(instances())
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_curve_ends_at_greedy_and_carries_the_papers_bound(metric, instance):

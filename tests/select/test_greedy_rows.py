@@ -19,7 +19,7 @@ def pose(instance, capacity):
     return fw.Selection(instance.workload(), tau=tau, capacity=capacity)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     instances(with_cost=True, with_weight=True, max_topics=9, max_subscribers=12),
     st.sampled_from([1, 2, 100]),
@@ -76,7 +76,7 @@ def reference_take(entries, keys):
     return max(counting, default=np.uint64(0))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 400)), max_size=80))
 def test_the_queue_gives_the_largest_entry_that_counts(changes):
     # Every change gives a topic a new key; every third one also takes the largest entry.

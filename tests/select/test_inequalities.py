@@ -50,7 +50,7 @@ def problem_of(instance, metric):
     return fw.Selection(instance.workload(), tau=tau, capacity="50%", metric=metric)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(data=st.data(), instance=instances(rates=odd_rates, max_topics=6, max_subscribers=4))
 def test_gain_cuts_hold_for_every_selection(data, instance):
     problem = problem_of(instance, "fractional")
@@ -73,7 +73,7 @@ def _reached(problem, coefficients, shares):
     return np.bincount(rows, weights=worth, minlength=problem.workload.num_subscribers)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data(), instance=instances(rates=odd_rates, max_topics=6, max_subscribers=4))
 def test_covers_hold_for_every_selection(data, instance):
     problem = problem_of(instance, "binary")

@@ -16,7 +16,7 @@ def tau_of(instance):
     return "column" if isinstance(instance.tau, list) else instance.tau
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(instances(with_cost=True, with_weight=True))
 def test_greedy_is_the_papers(instance):
     problem = fw.Selection(instance.workload(), tau=tau_of(instance), capacity="40%")
@@ -38,7 +38,7 @@ def test_greedy_is_the_papers(instance):
     assert plan.objective == pytest.approx(float(value), abs=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(instances(max_topics=6, with_cost=True, with_weight=True))
 @pytest.mark.parametrize("metric", ["binary", "fractional"])
 def test_bounds_hold(metric, instance):
@@ -66,7 +66,7 @@ def test_bounds_hold(metric, instance):
         assert paper >= best - 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(instances(rates=odd_rates, with_weight=True))
 @pytest.mark.parametrize("metric", ["binary", "fractional"])
 def test_the_value_is_the_definition(metric, instance):

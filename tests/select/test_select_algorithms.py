@@ -71,7 +71,7 @@ def test_fast_and_naive_choose_the_same_among_heavy_subscribers(tau, capacity, s
     assert served_by(fast) == served_by(naive)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(instances(with_cost=True, with_weight=True))
 @pytest.mark.parametrize("metric", ["binary", "fractional"])
 def test_fast_and_naive_choose_the_same(metric, instance):
@@ -92,7 +92,7 @@ def test_the_trajectory_tells_cost_and_value_after_each_topic(metric):
     assert trajectory.total == pytest.approx(problem.solve("greedy").objective, abs=1e-6)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(instances(max_topics=6, with_cost=True, with_weight=True))
 @pytest.mark.parametrize("metric", ["binary", "fractional"])
 def test_exact_is_the_optimum(metric, instance):
@@ -104,7 +104,7 @@ def test_exact_is_the_optimum(metric, instance):
     assert plan.bound >= best - 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(instances(max_topics=6, with_cost=True, with_weight=True))
 @pytest.mark.parametrize("metric", ["binary", "fractional"])
 def test_best_is_never_below_greedy_and_its_bound_holds(metric, instance):
@@ -115,7 +115,7 @@ def test_best_is_never_below_greedy_and_its_bound_holds(metric, instance):
     assert plan.bound >= optimum(problem, instance) - 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(instances(max_topics=6, with_cost=True, with_weight=True), st.integers(0, 63))
 @pytest.mark.parametrize("metric", ["binary", "fractional"])
 def test_every_iterate_proves_a_bound(metric, instance, fitted):
@@ -137,7 +137,7 @@ def test_every_iterate_proves_a_bound(metric, instance, fitted):
             assert relaxation.bound() >= best - 1e-9
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(instances(max_topics=6))
 def test_cover_inequalities_hold_for_every_selection(instance):
     problem = pose(instance)
@@ -165,7 +165,7 @@ def test_the_bound_closes_the_gap_where_the_papers_does_not():
     assert plan.gap < 0.01
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(instances(max_topics=6))
 def test_fractional_greedy_keeps_its_promise(instance):
     problem = pose(instance, metric="fractional")

@@ -77,7 +77,7 @@ def check(found, pairs, request):
     assert found.subscriber_names.to_pylist() == subscribers
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(PAIRS, REQUESTS)
 def test_any_graph_gives_what_the_plain_sample_gives(pairs, request):
     check(sample_workload(workload_of(pairs), request), pairs, request)
