@@ -16,7 +16,7 @@ KERNEL_TESTS := tests/arrays tests/select/test_select.py tests/select/test_selec
 # Two workers; a file stays with one of them, so that few kernels are compiled twice.
 PYTEST := $(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --durations=15
 
-.PHONY: setup demo test lint format bench clean
+.PHONY: setup demo test soak lint format bench clean
 
 setup: $(READY)
 
@@ -34,6 +34,9 @@ demo: $(READY)
 test: $(READY)
 	$(PYTEST)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(KERNEL_TESTS)
+
+soak: $(READY)
+	$(BIN)/python -m pytest -q -m soak
 
 lint: $(READY)
 	$(BIN)/ruff check .

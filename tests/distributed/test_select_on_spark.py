@@ -71,7 +71,7 @@ def test_it_comes_within_a_percent_of_greedy(spark, spotify, metric):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("metric", ["binary", "fractional"])
+@pytest.mark.parametrize("metric", ["binary", pytest.param("fractional", marks=pytest.mark.soak)])
 def test_columns_count_and_partitions_do_not(spark, columns, monkeypatch, metric):
     question = {"tau": "column", "capacity": "20%", "metric": metric}
     monkeypatch.setattr(select_bounds, "FITS", 1)
