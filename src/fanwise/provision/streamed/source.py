@@ -48,7 +48,7 @@ class MappedWorkload(TopicWorkload):
 
     @cached_property
     def followers(self) -> Csr:
-        raise NotImplementedError("the pairs of a mapped workload are never transposed")
+        raise RuntimeError("the pairs of a mapped workload are never transposed")
 
     @cached_property
     def num_followers(self) -> npt.NDArray[np.int64]:
