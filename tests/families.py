@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
+from tests.assign.breaks import BREAKS as ASSIGN_BREAKS
+from tests.assign.small_places import content_of
 from tests.connect.breaks import BREAKS as CONNECT_BREAKS
-from tests.oracles import connect_oracle, provision_oracle, select_oracle
+from tests.oracles import assign_oracle, connect_oracle, provision_oracle, select_oracle
 from tests.provision.breaks import BREAKS as PROVISION_BREAKS
 from tests.select.breaks import BREAKS as SELECT_BREAKS
 from tests.strategies import Instance
@@ -23,11 +26,17 @@ from fanwise.workload.topic import TopicWorkload
 
 @dataclass(frozen=True)
 class FamilyCase:
-    """How to pose, solve exactly and break problems of one family."""
+    """How to pose, solve exactly and break problems of one family.
 
-    pose: Callable[[TopicWorkload, Instance], Problem]
+    ``workload`` makes the family's kind of workload of an instance. ``follows_ids``: algorithms
+    take subscribers in the order of their ids, so that other ids may give another plan.
+    """
+
+    pose: Callable[[Any, Instance], Problem]
     optimum: Callable[[Problem, Instance], float | None]
     breaks: Mapping[str, Callable[[fw.Plan], fw.Plan]]
+    workload: Callable[..., Any] = Instance.workload
+    follows_ids: bool = False
 
 
 def _tau(instance: Instance) -> float | str:
@@ -72,10 +81,25 @@ def _best_connection(problem: fw.Connection, instance: Instance) -> float:
     return float(connect_oracle.optimum(instance.interests, limits))
 
 
+def _pose_assignment(workload: fw.ContentWorkload, instance: Instance) -> fw.Assignment:
+    return fw.Assignment(workload, alpha=1, max_delay=1e6, lbf=4.0, lbf_max=4.0)
+
+
+def _best_assignment(problem: fw.Assignment, instance: Instance) -> float:
+    return assign_oracle.optimum_of_one_rectangle(problem.workload)
+
+
 CASES: Mapping[str, FamilyCase] = {
     "select": FamilyCase(_pose_selection, _best_selection, SELECT_BREAKS),
     "provision": FamilyCase(_pose_provisioning, _best_provisioning, PROVISION_BREAKS),
     "connect": FamilyCase(_pose_connection, _best_connection, CONNECT_BREAKS),
+    "assign": FamilyCase(
+        _pose_assignment,
+        _best_assignment,
+        ASSIGN_BREAKS,
+        workload=content_of,
+        follows_ids=True,
+    ),
 }
 
 ALGORITHMS = [

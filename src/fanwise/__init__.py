@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fanwise._version import __version__
 
 if TYPE_CHECKING:
+    from fanwise.assign.problem import Assignment
     from fanwise.connect.problem import Connection
     from fanwise.planning.plan import Plan, read_plan
     from fanwise.provision.problem import Provisioning
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fanwise.workload.topic import TopicWorkload
 
 _HOMES = {
+    "Assignment": "fanwise.assign.problem",
     "Connection": "fanwise.connect.problem",
     "ContentWorkload": "fanwise.workload.content",
     "Plan": "fanwise.planning.plan",
@@ -32,6 +34,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Assignment",
     "Connection",
     "ContentWorkload",
     "Plan",

@@ -68,7 +68,8 @@ def export(
         refuse_existing(csv, overwrite=overwrite)
     for path in files.values():
         refuse_existing_file(path, overwrite=overwrite)
-    found, loaded = read_plan(plan), load_workload(workload)
+    found = read_plan(plan)
+    loaded = load_workload(workload, found.problem)
     written: dict[str, Any] = {}
     counts: list[tuple[str, int]] = []
     for kind, path in files.items():

@@ -23,6 +23,7 @@ COMMANDS = (
     "select",
     "provision",
     "connect",
+    "assign",
     "compare",
     "sweep",
     "verify",
@@ -61,8 +62,8 @@ def fanwise(
     """Plan publish/subscribe systems, with proof of how good each plan is.
 
     Traces become a workload ([bold]ingest[/bold], or [bold]generate[/bold] one), a workload
-    becomes a plan ([bold]select[/bold], [bold]provision[/bold], [bold]connect[/bold]), and
-    [bold]verify[/bold] checks a plan from scratch.
+    becomes a plan ([bold]select[/bold], [bold]provision[/bold], [bold]connect[/bold],
+    [bold]assign[/bold]), and [bold]verify[/bold] checks a plan from scratch.
     """
 
 

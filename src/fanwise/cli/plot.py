@@ -41,7 +41,7 @@ def plot(
     found = read_plan(plan)
     figures = {
         re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"): figure
-        for title, figure in found.figures(load_workload(workload)).items()
+        for title, figure in found.figures(load_workload(workload, found.problem)).items()
     }
     files = save_figures(figures, out, image_format=image_format, overwrite=overwrite)
     if as_json:

@@ -105,6 +105,42 @@ MaxLinkCost = Annotated[
     float | None,
     typer.Option(help="connect: most that all links cost together.", show_default=False),
 ]
+Alpha = Annotated[
+    int | None,
+    typer.Option(
+        help="assign: most rectangles of a filter. Default: the workload's, or 3.",
+        show_default=False,
+    ),
+]
+MaxDelay = Annotated[
+    float | None,
+    typer.Option(
+        help="assign: how much later than the quickest way a subscriber may be, as a share of it. "
+        "Default: the workload's, or 0.3.",
+        show_default=False,
+    ),
+]
+Lbf = Annotated[
+    float | None,
+    typer.Option(
+        help="assign: desired load-balance factor. Default: the workload's, or 1.5.",
+        show_default=False,
+    ),
+]
+LbfMax = Annotated[
+    float | None,
+    typer.Option(
+        help="assign: largest load-balance factor. Default: the workload's, or 1.8.",
+        show_default=False,
+    ),
+]
+Latency = Annotated[
+    str | None,
+    typer.Option(
+        help="assign: path (default) from the publisher, or last-hop from the broker alone.",
+        show_default=False,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -158,6 +194,12 @@ def _make_connection(
     return Connection(workload, **given)
 
 
+def _make_assignment(workload: Any, tau: float | str, given: Mapping[str, Any]) -> Problem:
+    from fanwise.assign.problem import Assignment
+
+    return Assignment(workload, **given)
+
+
 def _name_selection_objective(parameters: Mapping[str, Any]) -> str:
     is_binary = parameters.get("metric", "binary") == "binary"
     return "satisfied subscribers" if is_binary else "total satisfaction"
@@ -194,6 +236,13 @@ POSINGS: Mapping[str, Posing] = {
         make=_make_connection,
         amount=console.number,
         objective=_name_connection_objective,
+        takes_tau=False,
+    ),
+    "assign": Posing(
+        options=("alpha", "max_delay", "lbf", "lbf_max", "latency"),
+        make=_make_assignment,
+        amount=console.number,
+        objective=lambda parameters: "total bandwidth",
         takes_tau=False,
     ),
 }
@@ -239,7 +288,7 @@ def make_problem(
     if tau is not None and not posing.takes_tau:
         takes = ", ".join(map(flag, posing.options))
         raise FanwiseError(f"--tau is not an option of {problem}, which takes {takes}.")
-    workload = load_workload(folder)
+    workload = load_workload(folder, problem)
     threshold = resolve_tau(tau, workload) if posing.takes_tau else 0.0
     return posing.make(workload, threshold, options)
 

@@ -36,6 +36,11 @@ class Question:
     topic_weight: problems.TopicWeight = None
     link_cost: problems.LinkCost = None
     max_link_cost: problems.MaxLinkCost = None
+    alpha: problems.Alpha = None
+    max_delay: problems.MaxDelay = None
+    lbf: problems.Lbf = None
+    lbf_max: problems.LbfMax = None
+    latency: problems.Latency = None
 
     def given(self) -> dict[str, Any]:
         """Return the options of the family that were given, beside tau; refuse all others."""

@@ -39,12 +39,12 @@ class Solvable(Protocol):
         """Make a plan."""
 
 
-def load_workload(folder: Path) -> TopicWorkload:
-    """Read a workload, with a spinner on a terminal."""
-    from fanwise.workload.files import read_workload
+def load_workload(folder: Path, family: str = "select") -> Any:
+    """Read a workload of the kind that a family is about, with a spinner on a terminal."""
+    from fanwise.planning.opening import read_for
 
     with console.progress() as progress, progress.step(f"reading {folder}"):
-        return read_workload(folder)
+        return read_for(find_family(family), folder)
 
 
 def solve_and_save(

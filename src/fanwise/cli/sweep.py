@@ -70,6 +70,22 @@ def sweep(
             help="connect: shares of the complete overlay to try: 0.1,0.2,0.5.", show_default=False
         ),
     ] = None,
+    alphas: Annotated[
+        str | None,
+        typer.Option(
+            help="assign: most rectangles of a filter, to try: 1,2,4.", show_default=False
+        ),
+    ] = None,
+    max_delays: Annotated[
+        str | None,
+        typer.Option(help="assign: delays allowed, to try: 0.1,0.3,1.", show_default=False),
+    ] = None,
+    load_limits: Annotated[
+        str | None,
+        typer.Option(
+            help="assign: largest load-balance factors to try: 1.5,2.", show_default=False
+        ),
+    ] = None,
     exact_points: Annotated[
         bool,
         typer.Option(
@@ -106,7 +122,8 @@ def sweep(
     that is not exact is a lower bound on greedy; --exact-points makes a plan
     for each), or with --taus against tau. provision: against --taus,
     --instances, --message-sizes and --horizons, a plan for each combination.
-    connect: against --max-degrees, --edge-limits or --budget-ratios.
+    connect: against --max-degrees, --edge-limits or --budget-ratios. assign:
+    against --alphas, --max-delays or --load-limits.
 
     Example: [bold]fanwise sweep select spotify/ --tau 27 --capacities 1%,5%,20%,50%[/bold]
     """
@@ -122,6 +139,9 @@ def sweep(
         "max-degrees": max_degrees,
         "edge-limits": edge_limits,
         "budget-ratios": budget_ratios,
+        "alphas": alphas,
+        "max-delays": max_delays,
+        "load-limits": load_limits,
     }
     if algorithm is not None:
         _check_algorithm(problem, algorithm)

@@ -61,6 +61,9 @@ AXES: Mapping[str, Axis] = {
     "max-degrees": Axis("max_degree", "max_degree", ("connect",), _whole_numbers),
     "edge-limits": Axis("max_edges", "max_edges", ("connect",), _whole_numbers),
     "budget-ratios": Axis("budget_ratio", "budget_ratio", ("connect",), _numbers("numbers >= 0")),
+    "alphas": Axis("alpha", "alpha", ("assign",), _whole_numbers),
+    "max-delays": Axis("max_delay", "max_delay", ("assign",), _numbers("numbers >= 0")),
+    "load-limits": Axis("lbf_max", "lbf_max", ("assign",), _numbers("numbers >= 0")),
 }
 
 

@@ -19,6 +19,8 @@ AXIS_NAMES = {
     "max_degree": "degree limit",
     "max_edges": "link limit",
     "budget_ratio": "budget ratio",
+    "max_delay": "delay limit",
+    "lbf_max": "load limit",
 }
 """How people call what is varied, where its own name is not it."""
 SHOWN: Mapping[str, tuple[tuple[str, str, Callable[[Any], str]], ...]] = {
@@ -28,6 +30,10 @@ SHOWN: Mapping[str, tuple[tuple[str, str, Callable[[Any], str]], ...]] = {
         ("edges", "links", console.number),
         ("max_degree", "largest degree", console.number),
         ("support", "support", console.percent),
+    ),
+    "assign": (
+        ("lbf", "load-balance factor", console.number),
+        ("late", "late", console.number),
     ),
 }
 """What of a point's metrics people see: metric, its name for them, how it is written."""

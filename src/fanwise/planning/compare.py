@@ -163,7 +163,7 @@ def compare(
 
 def default_algorithms(problem: Problem) -> tuple[list[str], dict[str, str]]:
     """Return the algorithms that an instance of this size is not too large for, and the others."""
-    num_pairs = problem.workload.num_pairs
+    num_pairs = problem.num_pairs
     family = find_family(problem.family)
     names, skipped = [], {}
     for parts in product(*family.stages.values()):

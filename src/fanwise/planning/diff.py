@@ -94,6 +94,7 @@ def diff_plans(before: Plan, after: Plan) -> PlanDiff:
 def _diff_tables(name: str, keys: tuple[str, ...], before: pa.Table, after: pa.Table) -> TableDiff:
     before, after = sort_rows(before, keys), sort_rows(after, keys)
     left, right = _codes(before, after, keys)
+    left, right = _tell_apart(left), _tell_apart(right)
     in_both_left = np.isin(left, right)
     in_both_right = np.isin(right, left)
     same_left = before.filter(pa.array(in_both_left))
@@ -114,6 +115,12 @@ def _diff_tables(name: str, keys: tuple[str, ...], before: pa.Table, after: pa.T
         changed_after=same_right.filter(pa.array(differs)),
         num_same=int(np.count_nonzero(~differs)),
     )
+
+
+def _tell_apart(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Number sorted rows with the same key: the first of each keep a number of their own."""
+    first = np.searchsorted(codes, codes, side="left")
+    return codes * (1 << 31) + np.arange(len(codes)) - first
 
 
 def _codes(

@@ -16,19 +16,28 @@ from fanwise.workload.folders import atomic_folder
 if TYPE_CHECKING:
     from fanwise.workload.topic import TopicWorkload
 
-NAMED_COLUMNS = {"topic": "topic", "subscriber": "subscriber", "u": "subscriber", "v": "subscriber"}
+NAMED_COLUMNS = {
+    "topic": "topic",
+    "subscriber": "subscriber",
+    "broker": "broker",
+    "u": "subscriber",
+    "v": "subscriber",
+}
 """What columns of ids are ids of: those of an overlay's links are nodes, the subscribers."""
 
 
 def named_tables(plan: Plan, workload: TopicWorkload) -> dict[str, pa.Table]:
-    """Return the plan's tables with topic and subscriber names in place of ids."""
+    """Return the plan's tables with names in place of ids."""
     if plan.workload != workload.hash:
         raise PlanError(
             f"the plan was made for workload {plan.workload[:12]}…, not this one "
             f"({workload.hash[:12]}…); give the workload it was made for."
         )
-    names = {"topic": workload.topic_names, "subscriber": workload.subscriber_names}
-    name_of = {column: names[kind] for column, kind in NAMED_COLUMNS.items()}
+    name_of = {
+        column: getattr(workload, f"{kind}_names")
+        for column, kind in NAMED_COLUMNS.items()
+        if hasattr(workload, f"{kind}_names")
+    }
     tables = {}
     for name, table in plan.tables.items():
         for column, known in name_of.items():

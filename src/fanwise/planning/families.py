@@ -44,6 +44,12 @@ def flag(default: bool) -> Setting:
     return Setting(read_flag, default, "true or false", lambda value: isinstance(value, bool))
 
 
+def one_of(default: str, *others: str) -> Setting:
+    """Return a knob that is one of some words."""
+    words = (default, *others)
+    return Setting(str, default, f"one of {', '.join(words)}", lambda value: value in words)
+
+
 def is_whole(value: Any) -> bool:
     """Whether a value is a whole number, and not a truth value."""
     return isinstance(value, int) and not isinstance(value, bool)
@@ -100,6 +106,8 @@ class Family:
     exports
         What writes a plan for other programs, ``(workload, plan, path, *, overwrite) -> rows``, by
         format; CSV is for all.
+    reads
+        Kind of workload: ``"topic"`` or ``"content"``.
     open_large
         What opens a workload and a plan with pairs on disk where memory is too small for them.
     """
@@ -118,6 +126,7 @@ class Family:
     reproduce: str | None = None
     open_large: str | None = None
     exports: Mapping[str, str] = field(default_factory=dict)
+    reads: Literal["topic", "content"] = "topic"
 
     def algorithms(self, algorithm: str) -> tuple[Algorithm, ...]:
         """Return the algorithm of each stage named by ``algorithm``."""
@@ -326,7 +335,48 @@ CONNECT = Family(
     reproduce="fanwise.connect.reproducing.reproduce:reproduce",
 )
 
-FAMILIES: Mapping[str, Family] = {family.name: family for family in (SELECT, PROVISION, CONNECT)}
+ASSIGN = Family(
+    name="assign",
+    question="which broker serves whom, so that the least travels between brokers",
+    sense="min",
+    problem="fanwise.assign.problem:Assignment",
+    checks="fanwise.assign.verify:checks",
+    plots="fanwise.assign.plots:figures",
+    stages={
+        "algorithm": {
+            "gr-star": Algorithm(
+                "fanwise.assign.greedy:solve_offline",
+                "whoever has the fewest brokers with room first, where filters grow least (Gr*)",
+            ),
+            "gr": Algorithm(
+                "fanwise.assign.greedy:solve_online",
+                "one after the other, where filters grow least (Gr)",
+                is_seeded=True,
+                settings={"evict": one_of("none", "next", "later")},
+            ),
+            "gr-no-latency": Algorithm(
+                "fanwise.assign.greedy:solve_without_latency",
+                "the same without looking at latency",
+            ),
+            "closest": Algorithm(
+                "fanwise.assign.baselines:solve_closest", "the nearest broker that is not full"
+            ),
+            "closest-no-balance": Algorithm(
+                "fanwise.assign.baselines:solve_closest_without_balance", "the nearest broker"
+            ),
+            "balance": Algorithm(
+                "fanwise.assign.baselines:solve_balance", "the most even load, by max-flow"
+            ),
+        }
+    },
+    default="gr-star",
+    keys={"assignment": ("subscriber",), "filters": ("broker",)},
+    reads="content",
+)
+
+FAMILIES: Mapping[str, Family] = {
+    family.name: family for family in (SELECT, PROVISION, CONNECT, ASSIGN)
+}
 
 
 def find_family(name: str) -> Family:

@@ -32,20 +32,31 @@ def plan_id(
 
 
 def sort_rows(table: pa.Table, keys: tuple[str, ...]) -> pa.Table:
-    """Sort rows by their key, which costs one look where they are sorted already."""
-    if table.num_rows < 2 or _is_sorted(table, keys):
+    """Sort rows by their key, which costs one look where they are sorted already.
+
+    Rows with the same key are sorted by their other columns.
+    """
+    if table.num_rows < 2:
         return table
-    return table.sort_by([(key, "ascending") for key in keys])
+    is_sorted, has_ties = _look_at(table, keys)
+    if not is_sorted:
+        table = table.sort_by([(key, "ascending") for key in keys])
+        _, has_ties = _look_at(table, keys)
+    if has_ties:
+        columns = [*keys, *sorted(set(table.column_names) - set(keys))]
+        table = table.sort_by([(name, "ascending") for name in columns])
+    return table
 
 
-def _is_sorted(table: pa.Table, keys: tuple[str, ...]) -> bool:
+def _look_at(table: pa.Table, keys: tuple[str, ...]) -> tuple[bool, bool]:
+    """Whether rows ascend by their key, and then whether any two have the same."""
     undecided = np.ones(table.num_rows - 1, dtype=bool)
     for key in keys:
         values = table.column(key).to_numpy()
         if np.any(values[1:][undecided] < values[:-1][undecided]):
-            return False
+            return False, False
         undecided &= values[1:] == values[:-1]
-    return True
+    return True, bool(undecided.any())
 
 
 def add_column(digest: Any, column: pa.ChunkedArray) -> None:

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from fanwise.planning.families import find_family, load
+from fanwise.planning.families import Family, find_family, load
 from fanwise.planning.plan import Plan, read_plan, read_plan_header
 from fanwise.progress import SILENT, Progress
+from fanwise.workload.content_files import read_content_workload
 from fanwise.workload.files import local_path, read_workload
 from fanwise.workload.topic import TopicWorkload
+
+
+def read_for(family: Family, workload: Path) -> Any:
+    """Read a workload of the kind that a family is about."""
+    return (read_content_workload if family.reads == "content" else read_workload)(workload)
 
 
 @contextmanager
 def open_both(
     workload: Path, plan: Path, progress: Progress = SILENT
-) -> Iterator[tuple[TopicWorkload, Plan]]:
+) -> Iterator[tuple[TopicWorkload | Any, Plan]]:
     """Open a workload and a plan of it, pairs on disk where they do not fit in memory.
 
     Raises
@@ -34,5 +41,5 @@ def open_both(
         return
     read = read_plan(plan)
     with progress.step(f"reading {workload}"):
-        loaded = read_workload(workload)
+        loaded = read_for(family, workload)
     yield loaded, read

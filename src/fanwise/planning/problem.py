@@ -101,7 +101,7 @@ class Problem(ABC):
     """A question about a workload; subclasses are frozen dataclasses, checked when made."""
 
     family: ClassVar[str]
-    workload: TopicWorkload
+    workload: TopicWorkload | Any
 
     @classmethod
     @abstractmethod
@@ -112,6 +112,11 @@ class Problem(ABC):
     def examples(cls, workload: TopicWorkload) -> tuple[Problem, ...]:
         """Return typical problems that between them use every kernel."""
         return (cls.example(workload),)
+
+    @property
+    def num_pairs(self) -> int:
+        """How large the question is: pairs of a subscriber and a topic."""
+        return int(self.workload.num_pairs)
 
     def posed_for(self, algorithm: str) -> Problem:
         """Return the question with the limits that an algorithm takes, where they differ."""

@@ -20,6 +20,7 @@ METRICS: Mapping[str, tuple[str, ...]] = {
     "select": ("used", "served", "satisfied"),
     "provision": ("vms", "cost_machines", "cost_bandwidth"),
     "connect": ("support", "edges", "max_degree"),
+    "assign": ("lbf", "late", "rms_delay", "load_stdev"),
 }
 """What is kept of a plan's metrics at each point, by family."""
 

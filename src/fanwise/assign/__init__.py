@@ -1,0 +1,1 @@
+"""Which broker serves which subscriber, and what each broker lets through."""

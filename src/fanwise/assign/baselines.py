@@ -1,0 +1,85 @@
+"""Yardsticks that ignore a side of the problem: nearest brokers, and the best balance of load."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.flows import group_alike, least_lbf
+from fanwise.arrays.jit import kernel
+from fanwise.arrays.latencies import distance
+from fanwise.assign.filters import fit_filters
+from fanwise.assign.greedy import choices_of, rows_of, usable_leaves
+from fanwise.assign.problem import Assignment, make_tables
+from fanwise.planning.problem import Outcome, Run
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+def solve_closest(problem: Assignment, run: Run) -> Outcome:
+    """Closest: the nearest leaf broker that is not full at the allowed load, in order of ids."""
+    return _fitted(problem, _nearest(problem, problem.limits(problem.lbf_max)))
+
+
+def solve_closest_without_balance(problem: Assignment, run: Run) -> Outcome:
+    """Closest without load: the nearest leaf broker that has a share."""
+    limits = np.full(problem.workload.num_brokers, NO_LIMIT, dtype=np.int64)
+    return _fitted(problem, _nearest(problem, limits))
+
+
+def solve_balance(problem: Assignment, run: Run) -> Outcome:
+    """Balance: the least load-balance factor within the latency limits, by max-flow."""
+    return _fitted(problem, balanced(problem))
+
+
+def balanced(problem: Assignment) -> IntArray:
+    """Return the assignment with the least load-balance factor.
+
+    Who has no broker in time may be put on any, as in the greedy algorithms.
+    """
+    ground = problem.ground
+    factor, flow = problem.least
+    if factor is None:
+        rows = rows_of(choices_of(problem))
+        _, flow = least_lbf(group_alike(rows, ground.num_brokers), ground.share)
+    brokers = flow.broker_of_subscriber()
+    left = np.flatnonzero(brokers < 0)
+    choices = choices_of(problem)
+    brokers[left] = choices.brokers[choices.first[left]]  # only those without a share
+    return brokers
+
+
+def _fitted(problem: Assignment, broker_of_subscriber: IntArray) -> Outcome:
+    filters = fit_filters(problem.ground, broker_of_subscriber)
+    return Outcome(make_tables(broker_of_subscriber, filters))
+
+
+def _nearest(problem: Assignment, limits: LongArray) -> IntArray:
+    workload = problem.workload
+    leaves = usable_leaves(problem)
+    return fill_nearest(workload.positions, workload.broker_positions, leaves, limits)
+
+
+@kernel
+def fill_nearest(
+    positions: FloatArray, broker_positions: FloatArray, leaves: IntArray, limits: LongArray
+) -> IntArray:
+    """Give each subscriber the nearest broker with room, or the nearest where none has any."""
+    loads = np.zeros(len(limits), dtype=np.int64)
+    chosen = np.full(len(positions), -1, dtype=np.int32)
+    for row in range(len(positions)):
+        best, best_full = np.inf, np.inf
+        full = -1
+        for leaf in leaves:
+            near = distance(positions, row, broker_positions, leaf)
+            if loads[leaf] < limits[leaf]:
+                if near < best:
+                    best = near
+                    chosen[row] = leaf
+            elif near < best_full:
+                best_full = near
+                full = leaf
+        if chosen[row] < 0:
+            chosen[row] = full
+        loads[chosen[row]] += 1
+    return chosen

@@ -1,0 +1,150 @@
+"""Filters for an assignment that has none: at most alpha rectangles for each broker, bottom-up.
+
+Algorithms that do not look at the event space are all fitted alike. A broker takes in its
+rectangles one by one, the largest first, each where the union grows least: in a slot of its own, by
+enlarging a rectangle, or by merging two to make room. Inner brokers do the same with the rectangles
+of their children, so that every filter holds those below it.
+
+Complexity: O(rectangles x alpha^3) in the plane.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.jit import kernel
+from fanwise.arrays.rectangle_kernels import Scratch, find_container, least_growth
+from fanwise.arrays.rectangle_moves import enlarge, least_growth_by_merging, merge_rectangles
+from fanwise.arrays.rectangles import bounding_boxes
+from fanwise.assign.ground import Filters, Ground, depths
+
+
+def fit_filters(ground: Ground, broker_of_subscriber: IntArray) -> Filters:
+    """Return filters of all brokers for an assignment; subscribers on broker -1 are left out."""
+    filters = ground.no_filters()
+    _fit(ground, filters, ground.lo, ground.hi, broker_of_subscriber)
+    return nest_filters(ground, filters)
+
+
+def nest_filters(ground: Ground, filters: Filters) -> Filters:
+    """Return the filters with those of inner brokers fitted anew to their children's, bottom-up.
+
+    What a leaf has stays. This repairs nesting whatever the inner brokers had before.
+    """
+    repaired = filters.copy()
+    is_inner = np.ones(ground.num_brokers, dtype=np.bool_)
+    is_inner[ground.leaves] = False
+    repaired.counts[is_inner] = 0
+    depth = depths(ground.parent)
+    for level in range(int(depth.max(initial=1)), 1, -1):
+        children = np.flatnonzero(depth == level)
+        lo, hi, child = list_rectangles(repaired, children)
+        _fit(ground, repaired, lo, hi, ground.parent[child])
+    return repaired
+
+
+def tighten_filters(ground: Ground, broker_of_subscriber: IntArray, filters: Filters) -> Filters:
+    """Return filters that are nowhere larger: bounding boxes of what is assigned to each rectangle.
+
+    A subscriber belongs to the first rectangle of its broker that holds it, a rectangle to the
+    first that holds it at the parent. Each must lie in one, as it does after Gr.
+    """
+    slots = filters.lo.shape[1]
+    tight = filters.copy()
+    depth = depths(ground.parent)
+    _shrink(tight, ground.lo, ground.hi, broker_of_subscriber, ground.leaves, slots)
+    for level in range(int(depth.max(initial=1)), 1, -1):
+        lo, hi, child = list_rectangles(tight, np.flatnonzero(depth == level))
+        inner = np.unique(ground.parent[child])
+        _shrink(tight, lo, hi, ground.parent[child], inner, slots)
+    return tight
+
+
+def list_rectangles(
+    filters: Filters, brokers: LongArray
+) -> tuple[FloatArray, FloatArray, LongArray]:
+    """Return the rectangles of some brokers, and whose each is."""
+    taken = np.arange(filters.lo.shape[1]) < filters.counts[brokers, None]
+    whose = np.repeat(brokers, filters.counts[brokers])
+    return filters.lo[brokers][taken], filters.hi[brokers][taken], whose
+
+
+def _fit(
+    ground: Ground, filters: Filters, lo: FloatArray, hi: FloatArray, broker: IntArray
+) -> None:
+    with np.errstate(invalid="ignore"):
+        volume = np.maximum(hi - lo, 0.0).prod(axis=1)
+    order = np.lexsort((np.arange(len(lo)), -volume, broker))
+    order = order[(broker[order] >= 0) & (lo[order, 0] <= hi[order, 0])]
+    insert_boxes(
+        ground, filters, lo, hi, broker.astype(np.int32), order.astype(np.int64), ground.scratch()
+    )
+
+
+def _shrink(
+    filters: Filters, lo: FloatArray, hi: FloatArray, broker: IntArray, who: IntArray, slots: int
+) -> None:
+    """Shrink rectangles of brokers to what they hold; those that hold nothing go."""
+    place = find_homes(filters, lo, hi, broker.astype(np.int32))
+    shape = filters.lo.shape
+    low, high = bounding_boxes(lo, hi, place, shape[0] * slots)
+    low, high = low.reshape(shape), high.reshape(shape)
+    for b in who:
+        kept = np.flatnonzero(low[b, :, 0] <= high[b, :, 0])
+        filters.lo[b, : len(kept)] = low[b, kept]
+        filters.hi[b, : len(kept)] = high[b, kept]
+        filters.counts[b] = len(kept)
+
+
+@kernel
+def find_homes(filters: Filters, lo: FloatArray, hi: FloatArray, broker: IntArray) -> IntArray:
+    """Return broker x slots + slot of the first rectangle that holds each box; -1 for none."""
+    slots = filters.lo.shape[1]
+    homes = np.full(len(broker), -1, dtype=np.int32)
+    for row in range(len(broker)):
+        b = broker[row]
+        if b >= 0 and lo[row, 0] <= hi[row, 0]:
+            count = filters.counts[b]
+            slot = find_container(filters.lo, filters.hi, b, count, lo[row], hi[row])
+            if slot >= 0:
+                homes[row] = b * slots + slot
+    return homes
+
+
+@kernel
+def insert_boxes(
+    ground: Ground,
+    filters: Filters,
+    lo: FloatArray,
+    hi: FloatArray,
+    broker: IntArray,
+    order: LongArray,
+    scratch: Scratch,
+) -> None:
+    """Let the filters of brokers hold their boxes, in the order given."""
+    for row in order:
+        b = broker[row]
+        count = filters.counts[b]
+        growth, slot = least_growth(
+            filters.lo,
+            filters.hi,
+            b,
+            count,
+            ground.alpha,
+            lo[row],
+            hi[row],
+            ground.density,
+            scratch,
+            np.inf,
+        )
+        if growth == 0.0 or count < ground.alpha or count < 2:
+            enlarge(filters.lo, filters.hi, filters.counts, b, slot, lo[row], hi[row])
+            continue
+        merged, i, j = least_growth_by_merging(
+            filters.lo, filters.hi, b, count, lo[row], hi[row], ground.density, scratch, growth
+        )
+        if i >= 0 and merged < growth:
+            merge_rectangles(filters.lo, filters.hi, filters.counts, b, i, j)
+            slot = filters.counts[b]
+        enlarge(filters.lo, filters.hi, filters.counts, b, slot, lo[row], hi[row])

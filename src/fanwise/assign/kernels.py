@@ -1,0 +1,265 @@
+"""Kernels of the greedy assignments: what a subscriber costs at a broker, and who is next."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.jit import kernel
+from fanwise.arrays.rectangle_kernels import Scratch, find_container, least_growth
+from fanwise.arrays.rectangle_moves import enlarge
+from fanwise.assign.ground import Filters, Ground
+
+
+class Choices(NamedTuple):
+    """Brokers that a subscriber may be put on: ``brokers[first[j]:end[j]]``, ascending."""
+
+    first: LongArray
+    end: LongArray
+    brokers: IntArray
+
+
+class State(NamedTuple):
+    """An assignment under way.
+
+    Attributes
+    ----------
+    broker_of_subscriber
+        -1: not assigned yet.
+    loads
+        Subscribers of each broker.
+    filters
+        What the brokers let through so far.
+    limits
+        Most subscribers of each broker, a row for each step of the load-balance factor.
+    now
+        The present step; how many were put on a full broker; how many were driven out again.
+    box
+        Room for the box that travels up the tree, a row of lower and one of upper sides.
+    scratch
+        Room for cutting boxes.
+    """
+
+    broker_of_subscriber: IntArray
+    loads: LongArray
+    filters: Filters
+    limits: LongArray
+    now: LongArray
+    box: FloatArray
+    scratch: Scratch
+
+
+STEP, FORCED, EVICTED = 0, 1, 2
+
+
+@kernel
+def grow_path(
+    ground: Ground, state: State, leaf: int, j: int, enough: float, is_final: bool
+) -> float:
+    """Measure by which filters grow, from a leaf up to the publisher, to take in a subscriber.
+
+    The rectangle that grew at a broker must lie in one rectangle of its parent; where nothing grew
+    nothing changes above. Infinite where it would be more than ``enough``.
+
+    Parameters
+    ----------
+    is_final
+        Let the filters grow.
+    """
+    filters, box = state.filters, state.box
+    dims = box.shape[1]
+    for axis in range(dims):
+        box[0, axis] = ground.lo[j, axis]
+        box[1, axis] = ground.hi[j, axis]
+    if box[0, 0] > box[1, 0]:
+        return 0.0
+    total = 0.0
+    broker = leaf
+    while broker >= 0:
+        count = filters.counts[broker]
+        left = enough - total
+        growth, slot = least_growth(
+            filters.lo,
+            filters.hi,
+            broker,
+            count,
+            ground.alpha,
+            box[0],
+            box[1],
+            ground.density,
+            state.scratch,
+            left,
+        )
+        if slot < 0 or growth > left:
+            return np.inf
+        total += growth
+        if find_container(filters.lo, filters.hi, broker, count, box[0], box[1]) >= 0:
+            return total
+        if slot < count:
+            for axis in range(dims):
+                box[0, axis] = min(box[0, axis], filters.lo[broker, slot, axis])
+                box[1, axis] = max(box[1, axis], filters.hi[broker, slot, axis])
+        if is_final:
+            enlarge(filters.lo, filters.hi, filters.counts, broker, slot, box[0], box[1])
+        broker = ground.parent[broker]
+    return total
+
+
+@kernel
+def has_room(state: State, broker: int) -> bool:
+    """Whether a broker may serve one more at the present step."""
+    return bool(state.loads[broker] < state.limits[state.now[STEP], broker])
+
+
+@kernel
+def any_room(state: State, choices: Choices, j: int) -> bool:
+    """Whether any choice of a subscriber may serve one more."""
+    for place in range(choices.first[j], choices.end[j]):
+        if has_room(state, choices.brokers[place]):
+            return True
+    return False
+
+
+@kernel
+def choose_broker(ground: Ground, state: State, choices: Choices, j: int, is_forced: bool) -> int:
+    """Return the choice with the least growth; ties: the least load for its share, then the id.
+
+    Only brokers with room count, or all of them where ``is_forced``. Those that hold what the
+    subscriber wants already are looked at first: where there is one, others only matter with less
+    load, and if they grow by nothing either.
+    """
+    best, best_load, chosen = np.inf, np.inf, -1
+    for is_first in (True, False):
+        for place in range(choices.first[j], choices.end[j]):
+            broker = choices.brokers[place]
+            if not is_forced and not has_room(state, broker):
+                continue
+            share = ground.share[broker]
+            load = state.loads[broker] / (share * ground.lo.shape[0]) if share > 0 else np.inf
+            is_ahead = load < best_load or (load == best_load and broker < chosen)
+            if chosen >= 0 and best == 0.0 and not is_ahead:
+                continue
+            if is_first:
+                if not holds_box(ground, state.filters, broker, j):
+                    continue
+                cost = 0.0
+            else:
+                cost = grow_path(ground, state, broker, j, best, False)
+            if chosen < 0 or cost < best or (cost == best and is_ahead):
+                best, best_load, chosen = cost, load, broker
+    return chosen
+
+
+@kernel
+def holds_box(ground: Ground, filters: Filters, broker: int, j: int) -> bool:
+    """Whether one rectangle of a broker holds what a subscriber wants."""
+    count = filters.counts[broker]
+    return find_container(filters.lo, filters.hi, broker, count, ground.lo[j], ground.hi[j]) >= 0
+
+
+@kernel
+def settle(ground: Ground, state: State, j: int, broker: int) -> None:
+    """Assign a subscriber, and let the filters above it grow."""
+    grow_path(ground, state, broker, j, np.inf, True)
+    state.broker_of_subscriber[j] = broker
+    state.loads[broker] += 1
+
+
+@kernel
+def raise_limits(state: State, choices: Choices, j: int) -> bool:
+    """Raise the load-balance factor until a subscriber has a broker; False if the last step has."""
+    while not any_room(state, choices, j):
+        if state.now[STEP] + 1 >= state.limits.shape[0]:
+            return False
+        state.now[STEP] += 1
+    return True
+
+
+@kernel
+def place_in_order(ground: Ground, state: State, choices: Choices, order: IntArray) -> None:
+    """Assign subscribers one after the other (the paper's Gr)."""
+    for j in order:
+        can_be = raise_limits(state, choices, j)
+        if not can_be:
+            state.now[FORCED] += 1
+        settle(ground, state, j, choose_broker(ground, state, choices, j, not can_be))
+
+
+@kernel
+def place_fewest_first(
+    ground: Ground,
+    state: State,
+    choices: Choices,
+    broker_indptr: LongArray,
+    subscribers: IntArray,
+) -> None:
+    """Assign whoever has the fewest brokers with room, then by id (the paper's Gr*).
+
+    The numbers change only where a broker fills or the load-balance factor rises; then all who wait
+    are sorted anew, by counting. O(fills x subscribers + choices) beside the growths.
+
+    Parameters
+    ----------
+    broker_indptr, subscribers
+        Who has each broker among the choices.
+    """
+    num_subscribers, num_brokers = len(state.broker_of_subscriber), len(state.loads)
+    is_open = np.zeros(num_brokers, dtype=np.bool_)
+    num_open = np.zeros(num_subscribers, dtype=np.int64)
+    order = np.empty(num_subscribers, dtype=np.int32)
+    update_open(state, is_open, num_open, broker_indptr, subscribers)
+    waiting = sort_waiting(state.broker_of_subscriber, num_open, num_brokers, order)
+    cursor = 0
+    while cursor < waiting:
+        j = order[cursor]
+        cursor += 1
+        step = state.now[STEP]
+        can_be = raise_limits(state, choices, j)
+        if not can_be:
+            state.now[FORCED] += 1
+        broker = choose_broker(ground, state, choices, j, not can_be)
+        settle(ground, state, j, broker)
+        if state.now[STEP] != step or (is_open[broker] and not has_room(state, broker)):
+            update_open(state, is_open, num_open, broker_indptr, subscribers)
+            waiting = sort_waiting(state.broker_of_subscriber, num_open, num_brokers, order)
+            cursor = 0
+
+
+@kernel
+def update_open(
+    state: State,
+    is_open: npt.NDArray[np.bool_],
+    num_open: LongArray,
+    broker_indptr: LongArray,
+    subscribers: IntArray,
+) -> None:
+    """Bring up to date which brokers have room, and how many of them each subscriber has."""
+    for broker in range(len(is_open)):
+        now = has_room(state, broker)
+        if now != is_open[broker]:
+            is_open[broker] = now
+            change = 1 if now else -1
+            for place in range(broker_indptr[broker], broker_indptr[broker + 1]):
+                num_open[subscribers[place]] += change
+
+
+@kernel
+def sort_waiting(
+    broker_of_subscriber: IntArray, num_open: LongArray, most: int, order: IntArray
+) -> int:
+    """List those without a broker by how many choices they have, then by id; return how many."""
+    starts = np.zeros(most + 2, dtype=np.int64)
+    for j in range(len(broker_of_subscriber)):
+        if broker_of_subscriber[j] < 0:
+            starts[num_open[j] + 1] += 1
+    for count in range(most + 1):
+        starts[count + 1] += starts[count]
+    total = starts[most + 1]
+    for j in range(len(broker_of_subscriber)):
+        if broker_of_subscriber[j] < 0:
+            order[starts[num_open[j]]] = j
+            starts[num_open[j]] += 1
+    return int(total)

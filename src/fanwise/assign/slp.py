@@ -1,0 +1,115 @@
+"""SLP: filters by linear programming on samples, subscribers by max-flow [1]_.
+
+.. [1] A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based
+   publish/subscribe, Sec. IV and V.
+
+Three steps at each inner node of the tree, from the publisher down. Preliminary filters for its
+children: a relaxation over a sample of subscribers and over candidate rectangles, rounded at
+random (:mod:`~fanwise.assign.slp_steps.coreset`). Everybody to a child that holds them, by max-flow
+(:mod:`~fanwise.assign.slp_steps.assigning`). Then, for the leaves, filters of at most alpha
+rectangles around what they were given (:mod:`~fanwise.assign.slp_steps.adjusting`), and bottom-up
+those of inner brokers around their children's.
+
+As printed, SLP stops where its flow fails. Here filters are enlarged along the minimum cut, and
+where the way down leaves somebody over or overloads a leaf, all leaves are dealt with at once: the
+plan is feasible wherever the latency limits allow the maximum load-balance factor at all.
+
+``fractional`` is the value of the relaxation at the publisher, from below, in trees of one level.
+It bounds the *sum* of the measures of rectangles, chosen from the *candidates*, of any assignment
+of the *sample* within the desired load, so that it is a yardstick and no bound on the objective:
+candidates come from clusters, and a union measures less than a sum, down to 1 / alpha of it.
+``fractional_of`` says whether the sample was everybody.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fanwise.arrays.csr import Csr, IntArray
+from fanwise.assign.filters import nest_filters
+from fanwise.assign.greedy import choices_of, rows_of
+from fanwise.assign.ground import Filters
+from fanwise.assign.problem import Assignment, make_tables
+from fanwise.assign.slp_steps.adjusting import adjust_filters
+from fanwise.assign.slp_steps.assigning import assign
+from fanwise.assign.slp_steps.coreset import Knobs
+from fanwise.assign.slp_steps.covering import lay_out
+from fanwise.assign.slp_steps.level import STEPS, Level, make_level
+from fanwise.assign.slp_steps.multilevel import Descent, descend
+from fanwise.planning.problem import Outcome, Run
+
+
+def solve(problem: Assignment, run: Run) -> Outcome:
+    """Assign by SLP.
+
+    Guarantee: within the load and latency limits wherever max-flow finds anybody within them. The
+    paper's: before adjustment, and with every candidate, an expected bandwidth of at most
+    ln(sample) times the optimum. Time: that of the relaxations, whose size does not depend on the
+    number of subscribers, and max-flows over types.
+    """
+    ground, rng = problem.ground, run.random()
+    allowed = rows_of(choices_of(problem))
+    knobs = Knobs(**run.settings)
+    with run.timed("filters"):
+        found = descend(problem, allowed, knobs, run, rng)
+    brokers = found.broker_of_subscriber
+    is_one_level = bool((ground.parent < 0).all())
+    leaf_filters = _leaf_filters(problem, found)
+    with run.timed("repair"):
+        if _is_broken(problem, brokers):
+            brokers, leaf_filters, repairs = _assign_all(problem, allowed, leaf_filters)
+            found.repairs += repairs
+    with run.timed("adjust"):
+        filters = nest_filters(ground, adjust_filters(ground, brokers, leaf_filters, rng))
+    return Outcome(
+        make_tables(brokers, filters),
+        metrics={
+            "fractional": found.fractional if is_one_level else None,
+            "fractional_of": "everybody" if found.is_whole else "a sample",
+            "relaxations": found.relaxations,
+            "grown": found.grown,
+            "repairs": found.repairs,
+        },
+    )
+
+
+def _level_of_leaves(problem: Assignment, allowed: Csr) -> Level:
+    """Return all leaves as one level, under the global limits; brokers keep their ids."""
+    ground = problem.ground
+    factors = np.linspace(problem.lbf, problem.lbf_max, STEPS + 1)
+    limits = np.array([problem.limits(float(lbf)) for lbf in factors])
+    places = problem.workload.positions
+    return make_level(ground.lo, ground.hi, places, allowed, limits, ground.alpha, ground.density)
+
+
+def _leaf_filters(problem: Assignment, found: Descent) -> Filters:
+    """Lay out the preliminary filters of all leaves."""
+    none = np.empty((0, problem.ground.event_dims))
+    parts = [(np.empty(0, dtype=np.int64), none, none), *found.leaf_boxes]
+    broker, lo, hi = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.argsort(broker, kind="stable")
+    return lay_out(broker[order], lo[order], hi[order], problem.ground.num_brokers, problem.alpha)
+
+
+def _is_broken(problem: Assignment, brokers: IntArray) -> bool:
+    """Whether somebody has no leaf, or a leaf has more than the maximum factor allows."""
+    if (brokers < 0).any():
+        return True
+    loads = np.bincount(brokers, minlength=problem.ground.num_brokers)
+    return bool((loads > problem.limits(problem.lbf_max)).any())
+
+
+def _assign_all(
+    problem: Assignment, allowed: Csr, filters: Filters
+) -> tuple[IntArray, Filters, int]:
+    """Assign everybody to leaves at once; whoever the limits leave over gets the emptiest one."""
+    level = _level_of_leaves(problem, allowed)
+    done = assign(level, filters)
+    brokers = done.broker_of_subscriber
+    share = np.where(problem.ground.share > 0, problem.ground.share, 1.0)
+    loads = np.bincount(brokers[brokers >= 0], minlength=len(share))
+    for subscriber in np.flatnonzero(brokers < 0):
+        own = allowed.indices[allowed.indptr[subscriber] : allowed.indptr[subscriber + 1]]
+        brokers[subscriber] = own[np.argmin(loads[own] / share[own])]
+        loads[brokers[subscriber]] += 1
+    return brokers, done.filters, done.repairs

@@ -1,0 +1,1 @@
+"""The steps of SLP: sample, candidate filters, relaxation, rounding, assignment, adjustment."""

@@ -1,0 +1,261 @@
+"""Preliminary filters for everybody from a relaxation over few: iterative reweighted sampling.
+
+A sample is drawn by weight, filters are chosen for it, and whoever is left uncovered weighs double
+in the next draw. It is good when its filters, longer by a fraction epsilon along each axis, hold
+everybody. The size of such a sample is not known: it doubles when too many rounds have passed.
+
+Where there are few types of subscribers, the relaxation takes all of them with their members, and
+nothing is sampled.
+
+The paper leaves epsilon open, and repeats as often as its lemmas ask, which at hundreds of brokers
+takes days. Here relaxations are counted: after the last one filters are enlarged, where they grow
+least, to hold whoever is left (``grown`` counts them).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fanwise.arrays.csr import Csr, FloatArray, LongArray, transpose
+from fanwise.arrays.flows import Groups, group_alike, max_flow
+from fanwise.assign.ground import Filters
+from fanwise.assign.slp_steps.candidates import (
+    Candidates,
+    candidates_by_broker,
+    filter_boxes,
+    super_subscriptions,
+)
+from fanwise.assign.slp_steps.covering import cover_rest, covering_brokers, expanded, lay_out
+from fanwise.assign.slp_steps.level import Level, take_rows
+from fanwise.assign.slp_steps.relaxation import Sample, relax
+from fanwise.assign.slp_steps.rounding import round_parts
+
+START = 4
+"""Size of a certificate that the search starts with, as in the paper."""
+
+MOST_BOXES = 100_000
+MOST_LEVELS = 8
+FINE = 1000  # parts of a subscriber, for limits that are no whole numbers
+MOST_RAISED = 100.0
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """What can be tuned.
+
+    Attributes
+    ----------
+    epsilon
+        Fraction by which filters of a sample may be lengthened to hold everybody.
+    gamma
+        In trees, the part of a subtree's leaves that must reach a subscriber in time.
+    whole
+        Up to so many types the relaxation takes everybody.
+    balance
+        Subscribers per broker drawn for the load limits; the paper's 10.
+    pairs
+        About so many pairs of a subscriber and an allowed broker at most; fewer are drawn where
+        there would be more, because the time of a relaxation grows with the square of them.
+    clusters
+        Super-subscriptions per broker; the paper's 5.
+    rounds
+        Relaxations at each inner node, at most.
+    gap
+        Relative accuracy of a relaxation.
+    """
+
+    epsilon: float = 0.1
+    gamma: float = 0.5
+    whole: int = 600
+    balance: int = 10
+    pairs: int = 8000
+    clusters: int = 5
+    rounds: int = 3
+    gap: float = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Preliminary:
+    """Filters that hold everybody, of any number of rectangles.
+
+    Attributes
+    ----------
+    fractional
+        The relaxation's value, from below, for the sample and candidates it was given.
+    is_whole
+        Whether it was given everybody.
+    rounds
+        Relaxations solved.
+    grown
+        Subscribers whom filters had to be enlarged for afterwards.
+    """
+
+    filters: Filters
+    fractional: float
+    is_whole: bool
+    rounds: int
+    grown: int
+
+
+def preliminary_filters(level: Level, knobs: Knobs, rng: np.random.Generator) -> Preliminary:
+    """Return filters under which every type has a broker."""
+    has_broker = np.diff(level.allowed.indptr) > 0
+    wanting = np.flatnonzero((level.lo[:, 0] <= level.hi[:, 0]) & has_broker)
+    if len(wanting) == 0:
+        empty = np.empty((0, level.lo.shape[1]))
+        nobody: LongArray = np.empty(0, dtype=np.int64)
+        nothing = lay_out(nobody, empty, empty, level.num_brokers, level.alpha)
+        return Preliminary(nothing, 0.0, True, 0, 0)
+    if len(wanting) <= knobs.whole:
+        filters, fractional = _filters_for(level, wanting, level.weight[wanting], knobs, rng)
+        return Preliminary(filters, fractional, True, 1, 0)
+    return _search(level, wanting, knobs, rng)
+
+
+def _search(
+    level: Level, wanting: LongArray, knobs: Knobs, rng: np.random.Generator
+) -> Preliminary:
+    """The paper's Algorithm 1, with the number of relaxations limited."""
+    people = level.weight[wanting]
+    total = int(people.sum())
+    size, solved, fractional = START, 0, 0.0
+    best: tuple[int, Filters, LongArray] | None = None
+    while solved < knobs.rounds:
+        doubling = np.ones(len(wanting))
+        valid, most_valid = 0, 4 * size * math.log2(max(total / size, 2))
+        while solved < knobs.rounds and valid < most_valid:
+            drawn = _draw(people * doubling, math.ceil(10 * size * math.log(size)), rng)
+            types, load = _with_balance(level, wanting, people, drawn, knobs, rng)
+            filters, value = _filters_for(level, types, load, knobs, rng)
+            solved += 1
+            fractional = max(fractional, value)
+            longer = expanded(filters, knobs.epsilon)
+            left = _uncovered(level, longer, wanting)
+            if best is None or people[left].sum() < best[0]:
+                best = int(people[left].sum()), longer, wanting[left]
+            if len(left) == 0:
+                return Preliminary(longer, fractional, False, solved, 0)
+            uncovered = _uncovered(level, filters, wanting)
+            weight = people * doubling
+            if weight[uncovered].sum() <= knobs.epsilon * weight.sum():
+                doubling[uncovered] *= 2
+                valid += 1
+            elif knobs.rounds - solved <= knobs.rounds // 2:
+                break  # a larger sample is needed, and few relaxations are left
+        size *= 2
+    assert best is not None
+    grown, filters, rest = best
+    cover_rest(level, filters, rest)
+    return Preliminary(filters, fractional, False, solved, grown)
+
+
+def _draw(weight: FloatArray, count: int, rng: np.random.Generator) -> LongArray:
+    """Draw subscribers by weight; return the places of their types, without repeats."""
+    ends = weight.cumsum()
+    places = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
+    return np.unique(np.minimum(places, len(weight) - 1))
+
+
+def _with_balance(
+    level: Level,
+    wanting: LongArray,
+    people: LongArray,
+    drawn: LongArray,
+    knobs: Knobs,
+    rng: np.random.Generator,
+) -> tuple[LongArray, LongArray]:
+    """Add subscribers drawn evenly, who stand for the load; return types and their load."""
+    load = np.zeros(len(wanting), dtype=np.int64)
+    choices = float(people @ np.diff(level.allowed.indptr)[wanting]) / float(people.sum())
+    most = max(int(knobs.pairs / choices) - len(drawn), level.num_brokers)
+    count = min(knobs.balance * level.num_brokers, int(people.sum()), most)
+    someone = rng.choice(int(people.sum()), size=count, replace=False)
+    np.add.at(load, np.searchsorted(people.cumsum(), someone, side="right"), 1)
+    places = np.union1d(drawn, np.flatnonzero(load))
+    return wanting[places], load[places]
+
+
+def _uncovered(level: Level, filters: Filters, wanting: LongArray) -> LongArray:
+    """Return the places, among those who want something, of types without a covering broker."""
+    counts = np.diff(covering_brokers(level, filters).indptr)[wanting]
+    return np.flatnonzero(counts == 0)
+
+
+def _filters_for(
+    level: Level, types: LongArray, load: LongArray, knobs: Knobs, rng: np.random.Generator
+) -> tuple[Filters, float]:
+    """Return filters that cover some types, and the relaxation's value from below."""
+    sample = _sample(level, types, load)
+    candidates = _candidates(level, sample, level.places[types], knobs, rng)
+    relaxed = relax(sample, candidates, knobs.gap)
+    if relaxed is None:  # loads within rounding of the limits: only rectangles matter then
+        free = Sample(
+            sample.lo,
+            sample.hi,
+            sample.allowed,
+            sample.load,
+            sample.limits * 1.05 + 1,
+            sample.alpha,
+        )
+        relaxed = relax(free, candidates, knobs.gap)
+    if relaxed is None:
+        chosen, fractional = np.arange(len(candidates.lo)), 0.0
+    else:
+        chosen, fractional = round_parts(sample, candidates, relaxed, rng), relaxed.bound
+    broker = candidates.broker[chosen]
+    lo, hi = candidates.lo[chosen], candidates.hi[chosen]
+    return lay_out(broker, lo, hi, level.num_brokers, level.alpha), fractional
+
+
+def _sample(level: Level, types: LongArray, load: LongArray) -> Sample:
+    """Return the relaxation's subscribers, with limits that they can hold.
+
+    Those are the desired ones in proportion; where the sample cannot hold them, as may happen by
+    chance, the least that it can, by max-flow.
+    """
+    allowed = take_rows(level.allowed, types)
+    limits = level.limits[0] * (load.sum() / level.num_subscribers)
+    limits = limits * _factor_needed(allowed, load, limits)
+    return Sample(
+        np.ascontiguousarray(level.lo[types]),
+        np.ascontiguousarray(level.hi[types]),
+        allowed,
+        load.astype(np.float64),
+        limits,
+        level.alpha,
+    )
+
+
+def _factor_needed(allowed: Csr, load: LongArray, limits: FloatArray) -> float:
+    """Return the least factor, in steps, by which limits must rise for everybody to fit."""
+    alike = group_alike(allowed, len(limits))
+    sizes = np.zeros(len(alike.sizes), dtype=np.int64)
+    np.add.at(sizes, alike.group_of_subscriber, load)
+    groups = Groups(alike.candidates, sizes * FINE, alike.group_of_subscriber, len(limits))
+    factor, flow = 1.0, None
+    while factor < MOST_RAISED:
+        flow = max_flow(groups, np.floor(limits * factor * FINE), start=flow)
+        if flow.num_left == 0:
+            break
+        factor *= 1.05
+    return factor
+
+
+def _candidates(
+    level: Level, sample: Sample, places: FloatArray, knobs: Knobs, rng: np.random.Generator
+) -> Candidates:
+    """Return the candidates of every broker, from super-subscriptions where there are too many."""
+    lo, hi = sample.lo, sample.hi
+    count = knobs.clusters * level.num_brokers
+    different = np.unique(np.hstack([lo, hi]), axis=0)
+    dims = lo.shape[1]
+    if len(different) <= count:
+        super_lo, super_hi = different[:, :dims], different[:, dims:]
+    else:
+        super_lo, super_hi = super_subscriptions(lo, hi, places, count, rng)
+    boxes = filter_boxes(lo, hi, super_lo, super_hi, MOST_BOXES, MOST_LEVELS)
+    served = transpose(sample.allowed, level.num_brokers)
+    return candidates_by_broker(*boxes, lo, hi, served, level.density)

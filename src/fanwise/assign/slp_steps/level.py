@@ -1,0 +1,130 @@
+"""One level of the tree as SLP sees it: alike subscribers, sibling brokers, room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fanwise.arrays.csr import Csr, FloatArray, LongArray
+from fanwise.arrays.flows import Groups, group_alike
+from fanwise.arrays.rectangle_kernels import Density
+
+STEPS = 4
+"""In so many steps the load-balance factor rises from the desired one to the maximum."""
+
+CURVE_DIGITS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Subscribers to be shared out among sibling brokers.
+
+    Subscribers with the same rectangle and the same allowed brokers are one type.
+
+    Attributes
+    ----------
+    lo, hi
+        The rectangle of each type; nobody here wants nothing.
+    places
+        Where a member of each type is in the network; it only guides clustering.
+    weight
+        Members of each type.
+    type_of_subscriber
+        Which type each subscriber is of.
+    allowed
+        The brokers each type may be given to, numbered from 0.
+    limits
+        Most subscribers of each broker: a row for each step of the load-balance factor, desired
+        first, maximum last.
+    alpha
+        Rectangles of a filter.
+    """
+
+    lo: FloatArray
+    hi: FloatArray
+    places: FloatArray
+    weight: LongArray
+    type_of_subscriber: LongArray
+    allowed: Csr
+    limits: LongArray
+    alpha: int
+    density: Density
+
+    @property
+    def num_types(self) -> int:
+        return len(self.lo)
+
+    @property
+    def num_brokers(self) -> int:
+        return int(self.limits.shape[1])
+
+    @property
+    def num_subscribers(self) -> int:
+        return len(self.type_of_subscriber)
+
+    @cached_property
+    def curve(self) -> LongArray:
+        """Where the centre of each type lies on a space-filling curve (by interleaved digits)."""
+        wants = self.lo[:, 0] <= self.hi[:, 0]
+        place: LongArray = np.zeros(self.num_types, dtype=np.int64)
+        if not wants.any():
+            return place
+        centre = np.where(wants[:, None], self.lo, 0.0) + np.where(wants[:, None], self.hi, 0.0)
+        low, high = centre[wants].min(axis=0), centre[wants].max(axis=0)
+        steps = 2 ** (CURVE_DIGITS // len(low))
+        cell = (centre - low) / np.where(high > low, high - low, 1.0) * (steps - 1)
+        cell = np.clip(cell, 0, steps - 1).astype(np.int64)
+        for digit in range(CURVE_DIGITS // len(low)):
+            for axis in range(len(low)):
+                place |= ((cell[:, axis] >> digit) & 1) << (digit * len(low) + axis)
+        return place
+
+    def groups(self, covered: Csr) -> Groups:
+        """Take types that the same brokers may serve together, for a flow of subscribers."""
+        alike = group_alike(covered, self.num_brokers)
+        sizes = np.zeros(len(alike.sizes), dtype=np.int64)
+        np.add.at(sizes, alike.group_of_subscriber, self.weight)
+        of_subscriber = alike.group_of_subscriber[self.type_of_subscriber]
+        return Groups(alike.candidates, sizes, of_subscriber, self.num_brokers)
+
+
+def make_level(
+    lo: FloatArray,
+    hi: FloatArray,
+    places: FloatArray,
+    allowed: Csr,
+    limits: LongArray,
+    alpha: int,
+    density: Density,
+) -> Level:
+    """Collapse alike subscribers. O(subscribers log subscribers + pairs)."""
+    alike = group_alike(allowed, int(limits.shape[1]))
+    keys = np.column_stack([lo, hi, alike.group_of_subscriber.astype(np.float64)])
+    order = np.lexsort(keys.T)
+    ranked = keys[order]
+    starts = np.ones(len(order), dtype=np.bool_)
+    starts[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    type_of: LongArray = np.empty(len(order), dtype=np.int64)
+    type_of[order] = np.cumsum(starts) - 1
+    first = order[starts]
+    return Level(
+        lo=np.ascontiguousarray(lo[first]),
+        hi=np.ascontiguousarray(hi[first]),
+        places=np.ascontiguousarray(places[first]),
+        weight=np.bincount(type_of, minlength=len(first)).astype(np.int64),
+        type_of_subscriber=type_of,
+        allowed=take_rows(allowed, first),
+        limits=limits,
+        alpha=alpha,
+        density=density,
+    )
+
+
+def take_rows(csr: Csr, rows: LongArray) -> Csr:
+    """Return some rows of a CSR, in the order given."""
+    lengths = np.diff(csr.indptr)[rows]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.repeat(csr.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return Csr(indptr, np.ascontiguousarray(csr.indices[places]))

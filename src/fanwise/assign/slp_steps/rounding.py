@@ -1,0 +1,114 @@
+"""From parts of rectangles to whole ones: random rounding, then dropping what is not needed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import Csr, IntArray, LongArray
+from fanwise.arrays.flows import Groups, group_alike, max_flow
+from fanwise.arrays.jit import kernel
+from fanwise.assign.slp_steps.candidates import Candidates
+from fanwise.assign.slp_steps.relaxation import Relaxed, Sample, holding_pairs
+
+TRIES = 20
+"""Draws before the types that none of them covers get the rectangle with the largest part."""
+
+
+def round_parts(
+    sample: Sample, candidates: Candidates, relaxed: Relaxed, rng: np.random.Generator
+) -> LongArray:
+    """Return candidates that together cover every type of the sample, ascending.
+
+    Each one in use is drawn with the probability 1 - (1 - y) ** ln(types), again until everybody is
+    covered. Then those that are not needed go, the largest first: as long as a flow serves as many
+    of the sample without them as before.
+    """
+    draws = max(math.log(len(sample.lo)), 1.0)
+    chance = 1 - (1 - relaxed.part) ** draws
+    held = Csr(*_rows(holding_pairs(sample, candidates), relaxed.chosen))  # type: ignore[arg-type]
+    types = np.repeat(np.arange(len(sample.lo)), np.diff(sample.allowed.indptr))
+    taken = np.zeros(len(chance), dtype=np.bool_)
+    for _ in range(TRIES):
+        taken = rng.random(len(chance)) < chance
+        covered = _covered(held, taken, types, len(sample.lo))
+        if covered.all():
+            break
+    for candidate in np.argsort(-relaxed.part, kind="stable"):
+        if covered.all():
+            break
+        own = types[held.indices[held.indptr[candidate] : held.indptr[candidate + 1]]]
+        if not covered[own].all():
+            taken[candidate] = True
+            covered[own] = True
+    _drop(sample, held, taken, candidates.measure[relaxed.chosen])
+    return relaxed.chosen[taken]
+
+
+def _drop(
+    sample: Sample, held: Csr, taken: npt.NDArray[np.bool_], measure: npt.NDArray[np.float64]
+) -> None:
+    """Drop rectangles that are not needed, in place."""
+    times = np.zeros(len(sample.allowed.indices), dtype=np.int64)
+    for candidate in np.flatnonzero(taken):
+        times[held.indices[held.indptr[candidate] : held.indptr[candidate + 1]]] += 1
+    unserved = _unserved(sample, times)
+    chosen = np.flatnonzero(taken)
+    for candidate in chosen[np.argsort(-measure[chosen], kind="stable")]:
+        own = held.indices[held.indptr[candidate] : held.indptr[candidate + 1]]
+        times[own] -= 1
+        if (times[own] == 0).any() and (
+            _is_uncovered(sample, times) or _unserved(sample, times) > unserved
+        ):
+            times[own] += 1
+        else:
+            taken[candidate] = False
+
+
+def _is_uncovered(sample: Sample, times: LongArray) -> bool:
+    return bool((np.add.reduceat(times, sample.allowed.indptr[:-1]) == 0).any())
+
+
+def _unserved(sample: Sample, times: LongArray) -> int:
+    """Return how much load of the sample no assignment to covering brokers can place."""
+    keep = times > 0
+    indptr = np.concatenate([[0], np.cumsum(keep)])[sample.allowed.indptr].astype(np.int64)
+    covering = Csr(indptr, np.ascontiguousarray(sample.allowed.indices[keep]))
+    alike = group_alike(covering, len(sample.limits))
+    sizes = np.zeros(len(alike.sizes), dtype=np.int64)
+    np.add.at(sizes, alike.group_of_subscriber, sample.load.astype(np.int64))
+    groups = Groups(alike.candidates, sizes, alike.group_of_subscriber, len(sample.limits))
+    return max_flow(groups, np.ceil(sample.limits - 1e-9)).num_left
+
+
+def _covered(
+    held: Csr, taken: npt.NDArray[np.bool_], types: LongArray, num_types: int
+) -> npt.NDArray[np.bool_]:
+    covered = np.zeros(num_types, dtype=np.bool_)
+    mark_covered(*held, taken, types, covered)
+    return covered
+
+
+def _rows(csr: tuple[LongArray, LongArray], rows: LongArray) -> tuple[LongArray, LongArray]:
+    indptr, indices = csr
+    lengths = np.diff(indptr)[rows]
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.repeat(indptr[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+    return starts, indices[places]
+
+
+@kernel
+def mark_covered(
+    indptr: LongArray,
+    pairs: IntArray,
+    taken: npt.NDArray[np.bool_],
+    types: LongArray,
+    covered: npt.NDArray[np.bool_],
+) -> None:
+    """Mark the types in any of the candidates taken."""
+    for candidate in range(len(indptr) - 1):
+        if taken[candidate]:
+            for at in range(indptr[candidate], indptr[candidate + 1]):
+                covered[types[pairs[at]]] = True

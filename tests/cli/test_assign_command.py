@@ -1,0 +1,89 @@
+"""``fanwise assign`` and what other commands do with its plans."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from tests.cli.conftest import is_one_line
+
+import fanwise as fw
+
+
+@pytest.fixture
+def content(tmp_path):
+    from fanwise.workload.generators.rss import rss
+
+    fw.write_workload(rss(60, brokers=6, interests=5, seed=1), tmp_path / "content")
+    return tmp_path / "content"
+
+
+def assign(workload, out, *more):
+    return ("assign", workload, "--out", out, *more)
+
+
+def test_assign_verify_and_look(run, content, tmp_path):
+    out = tmp_path / "plan"
+    done = run(*assign(content, out, "--alpha", 2, "-a", "gr-star", "--json"))
+    assert (done.status, done.err) == (0, "")
+    on_disk = json.loads((out / "plan.json").read_text())
+    assert {key: done.json[key] for key in on_disk} == on_disk
+    given = {"alpha": 2, "max_delay": 0.3, "lbf": 2.3, "lbf_max": 2.5, "latency": "path"}
+    assert {key: on_disk["parameters"][key] for key in given} == given
+    assert pq.read_table(out / "assignment.parquet").column_names == ["subscriber", "broker"]
+    assert pq.read_table(out / "filters.parquet").column_names == [
+        "broker", "lo_0", "hi_0", "lo_1", "hi_1"
+    ]  # fmt: skip
+    assert run("verify", content, out).status == 0
+    assert fw.read_plan(out, fw.read_workload(content)).objective == on_disk["objective"]
+    assert run("diff", out, out).status == 0
+    done = run("export", out, "--workload", content, "--csv", tmp_path / "csv")
+    assert done.status == 0
+    assert (tmp_path / "csv" / "assignment.csv").read_text().splitlines()[1].startswith('"s0","b')
+    assert run("plot", content, out, "--out", tmp_path / "pictures").status == 0
+
+
+def test_people_get_a_table(run, content, tmp_path):
+    done = run(*assign(content, tmp_path / "plan", "-a", "balance"))
+    assert done.status == 0
+    for words in ("total bandwidth", "load-balance factor", "late subscribers"):
+        assert words in done.out
+
+
+def test_knobs_are_checked(run, content, tmp_path):
+    done = run(*assign(content, tmp_path / "p", "-a", "gr", "--set", "evict=next", "--json"))
+    assert done.json["parameters"]["evict"] == "next"
+    done = run(*assign(content, tmp_path / "q", "-a", "gr", "--set", "evict=soon"))
+    assert done.status == 2
+    assert is_one_line(done.err)
+    assert "none, next, later" in done.err
+
+
+def test_a_plan_that_breaks_a_limit_is_written_and_says_why(run, content, tmp_path):
+    done = run(*assign(content, tmp_path / "p", "--lbf", 0.5, "--lbf-max", 0.5, "-a", "gr-star"))
+    assert done.status == 1
+    assert "load is too tight" in " ".join(done.out.split())
+    assert json.loads((tmp_path / "p" / "plan.json").read_text())["feasible"] is False
+    assert run("verify", content, tmp_path / "p").status == 0
+
+
+def test_topic_workloads_are_refused(run, workload, tmp_path):
+    done = run(*assign(workload, tmp_path / "plan"))
+    assert done.status == 2
+    assert is_one_line(done.err)
+    assert "content workload" in done.err
+
+
+def test_compare_and_sweep(run, content, tmp_path):
+    done = run("compare", "assign", content, "--alpha", 2, "--json")
+    assert done.status == 0
+    swept = run("sweep", "assign", content, "--alphas", "1,2", "-a", "gr-star", "--json")
+    assert swept.status == 0
+    values = [point["value"] for point in swept.json["points"]]
+    assert values[0] > values[1]
+    done = run("sweep", "assign", content, "--max-delays", "0.3,1", "--out", tmp_path / "s")
+    assert "load-balance factor" in done.out
+    done = run("compare", "assign", content, "--tau", 3)
+    assert done.status == 2
+    assert "--alpha" in done.err
