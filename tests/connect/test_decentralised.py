@@ -79,14 +79,21 @@ def test_random_links_beyond_all_pairs_are_all_pairs():
     assert sorted(map(tuple, shared.tolist())) == [(0, 1), (2, 3)]
 
 
-def test_shared_links_are_drawn_evenly_from_pairs_that_share_a_topic():
+@pytest.mark.parametrize(
+    "interests",
+    [
+        [[0, 1, 2], [0, 1, 2], [2], [3], [3, 4], [4]],
+        [[0, 1, 2], [0, 1, 2], [0, 2, 3], [3], [1, 3]],  # more pairs of topics than pairs of nodes
+    ],
+)
+def test_shared_links_are_drawn_evenly_from_pairs_that_share_a_topic(interests):
     """A pair that shares three topics is as likely as one that shares a single one."""
-    interests = [[0, 1, 2], [0, 1, 2], [2], [3], [3, 4], [4]]
     network = Posed(interests, [1.0] * 5).problem().network
     rng = np.random.default_rng(5)
+    everybody = np.arange(len(interests), dtype=np.int32)
     drawn = Counter()
     for _ in range(4):
-        pairs = np.sort(draw_sharing(network, rng, 4096), axis=1)
+        pairs = np.sort(draw_sharing(network, everybody, rng, 4096), axis=1)
         drawn.update(map(tuple, pairs.tolist()))
     assert sorted(drawn) == oracle.sharing_pairs(interests)
     assert max(drawn.values()) < 1.25 * min(drawn.values())

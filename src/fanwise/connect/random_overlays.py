@@ -69,13 +69,10 @@ class RandomLinks:
 
     def _draw(self) -> IntArray:
         """Return pairs, each drawn uniformly from all, or from those that share a topic."""
-        if self._shared:
-            return draw_sharing(self._network, self._rng, DRAWS)
         open_nodes = np.flatnonzero(self._spare > 0).astype(np.int32)
-        if len(open_nodes) < 2:
-            return NO_EDGES
-        pairs: IntArray = open_nodes[self._rng.integers(len(open_nodes), size=(DRAWS, 2))]
-        return np.ascontiguousarray(pairs[pairs[:, 0] != pairs[:, 1]])
+        if self._shared:
+            return draw_sharing(self._network, open_nodes, self._rng, DRAWS)
+        return draw_pairs(open_nodes, self._rng, DRAWS) if len(open_nodes) > 1 else NO_EDGES
 
     def _take(self, pairs: IntArray) -> int:
         """Link pairs that are new and fit, in order; return how many."""
@@ -104,16 +101,22 @@ class RandomLinks:
         return np.column_stack([open_nodes[i], open_nodes[j]])
 
 
-def draw_sharing(network: Network, rng: np.random.Generator, count: int) -> IntArray:
+def draw_sharing(
+    network: Network, open_nodes: IntArray, rng: np.random.Generator, count: int
+) -> IntArray:
     """Draw pairs uniformly from those that share a topic; fewer than ``count`` come back.
 
-    A topic is drawn with as many chances as it has pairs, then one of its pairs; a pair that shares
-    k topics comes up k times as often, and is kept one time in k.
+    Where most pairs share one, pairs of open nodes are drawn, and kept if they do. Otherwise a
+    topic is drawn with as many chances as it has pairs, then one of its pairs; a pair that shares k
+    topics comes up k times as often, and is kept one time in k.
     """
     followers = np.diff(network.topic_indptr)
     chances = np.cumsum(followers * (followers - 1) // 2)
-    if not len(chances) or not chances[-1]:
+    if len(open_nodes) < 2 or not len(chances) or not chances[-1]:
         return NO_EDGES
+    if chances[-1] > network.num_nodes * (network.num_nodes - 1) // 2:
+        pairs = draw_pairs(open_nodes, rng, count)
+        return pairs[count_shared(network.indptr, network.topics, pairs) > 0]
     topic = np.searchsorted(chances, rng.integers(chances[-1], size=count), side="right")
     first = rng.integers(followers[topic])
     second = (first + 1 + rng.integers(followers[topic] - 1)) % followers[topic]
@@ -121,6 +124,12 @@ def draw_sharing(network: Network, rng: np.random.Generator, count: int) -> IntA
     pairs = np.column_stack([network.nodes[start + first], network.nodes[start + second]])
     is_kept = rng.random(count) * count_shared(network.indptr, network.topics, pairs) < 1
     return pairs[is_kept]
+
+
+def draw_pairs(nodes: IntArray, rng: np.random.Generator, count: int) -> IntArray:
+    """Draw pairs uniformly; those of a node with itself are left out."""
+    pairs: IntArray = nodes[rng.integers(len(nodes), size=(count, 2))]
+    return np.ascontiguousarray(pairs[pairs[:, 0] != pairs[:, 1]])
 
 
 @kernel
@@ -142,18 +151,23 @@ def count_shared(indptr: LongArray, topics: IntArray, pairs: IntArray) -> LongAr
     return counts
 
 
+@kernel
 def list_sharing(network: Network, is_open: npt.NDArray[np.bool_]) -> IntArray:
-    """List the pairs of open nodes that share a topic, each once."""
-    keys: list[LongArray] = [np.empty(0, dtype=np.int64)]
-    for topic in range(network.num_topics):
-        nodes = network.nodes[network.topic_indptr[topic] : network.topic_indptr[topic + 1]]
-        nodes = nodes[is_open[nodes]].astype(np.int64)
-        if len(nodes) > 1:
-            i, j = np.triu_indices(len(nodes), 1)
-            keys.append(nodes[i] * network.num_nodes + nodes[j])
-            if sum(map(len, keys)) > 1 << 22:
-                keys = [np.unique(np.concatenate(keys))]
-    unique = np.unique(np.concatenate(keys))
-    return np.column_stack([unique // network.num_nodes, unique % network.num_nodes]).astype(
-        np.int32
-    )
+    """List the pairs of open nodes that share a topic, each once, in order of the first node."""
+    pairs = np.empty((1024, 2), dtype=np.int32)
+    count = 0
+    partner_of = np.full(len(is_open), -1, dtype=np.int32)
+    for u in range(len(is_open)):
+        if not is_open[u]:
+            continue
+        for topic in network.topics[network.indptr[u] : network.indptr[u + 1]]:
+            for v in network.nodes[network.topic_indptr[topic] : network.topic_indptr[topic + 1]]:
+                if v > u and is_open[v] and partner_of[v] != u:
+                    partner_of[v] = u
+                    if count == len(pairs):
+                        longer = np.empty((2 * count, 2), dtype=np.int32)
+                        longer[:count] = pairs
+                        pairs = longer
+                    pairs[count, 0], pairs[count, 1] = u, v
+                    count += 1
+    return pairs[:count].copy()
