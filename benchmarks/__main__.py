@@ -22,6 +22,7 @@ BENCHMARKS = (
     "select_growth",
     "provision",
     "connect",
+    "assign",
 )
 RESULTS = Path(__file__).parent / "results"
 

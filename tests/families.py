@@ -13,10 +13,18 @@ from typing import Any
 from tests.assign.breaks import BREAKS as ASSIGN_BREAKS
 from tests.assign.small_places import content_of
 from tests.connect.breaks import BREAKS as CONNECT_BREAKS
-from tests.oracles import assign_oracle, connect_oracle, provision_oracle, select_oracle
+from tests.oracles import (
+    assign_oracle,
+    connect_oracle,
+    provision_oracle,
+    select_oracle,
+    wire_oracle,
+)
 from tests.provision.breaks import BREAKS as PROVISION_BREAKS
 from tests.select.breaks import BREAKS as SELECT_BREAKS
 from tests.strategies import Instance
+from tests.wire.breaks import BREAKS as WIRE_BREAKS
+from tests.wire.small_wirings import wires_of, wiring_of
 
 import fanwise as fw
 from fanwise.planning.families import FAMILIES
@@ -89,6 +97,14 @@ def _best_assignment(problem: fw.Assignment, instance: Instance) -> float:
     return assign_oracle.optimum_of_one_rectangle(problem.workload)
 
 
+def _pose_wiring(workload: fw.ContentWorkload, instance: Instance) -> fw.Wiring:
+    return fw.Wiring(workload)
+
+
+def _best_wiring(problem: fw.Wiring, instance: Instance) -> float:
+    return wire_oracle.optimum(wire_oracle.facts_of(wires_of(instance)))
+
+
 CASES: Mapping[str, FamilyCase] = {
     "select": FamilyCase(_pose_selection, _best_selection, SELECT_BREAKS),
     "provision": FamilyCase(_pose_provisioning, _best_provisioning, PROVISION_BREAKS),
@@ -98,6 +114,13 @@ CASES: Mapping[str, FamilyCase] = {
         _best_assignment,
         ASSIGN_BREAKS,
         workload=content_of,
+        follows_ids=True,
+    ),
+    "wire": FamilyCase(
+        _pose_wiring,
+        _best_wiring,
+        WIRE_BREAKS,
+        workload=wiring_of,
         follows_ids=True,
     ),
 }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fanwise.planning.plan import Plan, read_plan
     from fanwise.provision.problem import Provisioning
     from fanwise.select.problem import Selection
+    from fanwise.wire.problem import Wiring
     from fanwise.workload.content import ContentWorkload
     from fanwise.workload.reading import read_workload, write_workload
     from fanwise.workload.topic import TopicWorkload
@@ -28,6 +29,7 @@ _HOMES = {
     "Provisioning": "fanwise.provision.problem",
     "Selection": "fanwise.select.problem",
     "TopicWorkload": "fanwise.workload.topic",
+    "Wiring": "fanwise.wire.problem",
     "read_plan": "fanwise.planning.plan",
     "read_workload": "fanwise.workload.reading",
     "write_workload": "fanwise.workload.reading",
@@ -41,6 +43,7 @@ __all__ = [
     "Provisioning",
     "Selection",
     "TopicWorkload",
+    "Wiring",
     "__version__",
     "read_plan",
     "read_workload",

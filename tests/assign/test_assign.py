@@ -93,6 +93,11 @@ def test_what_assign_needs_is_named(missing):
     lbf=st.sampled_from([0.5, 1.0, 2.0]),
 )
 def test_every_algorithm_tells_the_truth(algorithm, made, alpha, lbf):
+    if algorithm == "exact":  # of what it is for
+        few = len(made.at) // 2
+        rows = made.candidates and made.candidates[:few]
+        made = replace(made, at=made.at[:few], boxes=made.boxes[:few], candidates=rows)
+        alpha = min(alpha, 2)
     problem = fw.Assignment(made.workload(), alpha=alpha, lbf=lbf, lbf_max=lbf * 1.2)
     plan = problem.solve(algorithm)
     plan.verify()

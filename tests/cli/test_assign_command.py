@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import is_one_line
 
 import fanwise as fw
+from fanwise.errors import ParameterError
 
 
 @pytest.fixture
@@ -60,6 +61,61 @@ def test_knobs_are_checked(run, content, tmp_path):
     assert "none, next, later" in done.err
 
 
+def test_both_ways_to_evict_force_fewer_on_full_brokers(run, content, tmp_path):
+    found = {}
+    for evict in ("none", "next", "later"):
+        tight = ("--lbf", 1.02, "--lbf-max", 1.02, "--set", f"evict={evict}")
+        done = run(*assign(content, tmp_path / evict, "-a", "gr", *tight, "--json"))
+        metrics = done.json["metrics"]
+        assert done.status == (1 if metrics["forced"] else 0)
+        assert run("verify", content, tmp_path / evict).status == 0
+        found[evict] = metrics["evicted"], metrics["forced"]
+    assert found["none"][0] == 0
+    for evict in ("next", "later"):
+        assert found[evict][0] > 0
+        assert found[evict][1] < found["none"][1]
+
+
+def test_knobs_of_slp_reach_it(run, content, tmp_path):
+    sampled = ("--set", "whole=0", "--set", "epsilon=0.2", "--set", "rounds=2")
+    done = run(*assign(content, tmp_path / "p", "-a", "slp", *sampled, "--json"))
+    assert done.status == 0
+    kept = {"epsilon": 0.2, "gamma": 0.5, "accuracy": 0.02, "whole": 0, "rounds": 2}
+    assert {key: done.json["parameters"][key] for key in kept} == kept
+    assert done.json["metrics"]["fractional_of"] == "a sample"
+    assert 1 <= done.json["metrics"]["relaxations"] <= 2
+    assert run("verify", content, tmp_path / "p").status == 0
+
+
+@pytest.mark.parametrize(
+    ("knob", "words"),
+    [
+        ("epsilon=nan", "a number from 0 to 1"),
+        ("epsilon=1.01", "a number from 0 to 1"),
+        ("gamma=-0.1", "a number from 0 to 1"),
+        ("accuracy=much", "a number from 0 to 1"),
+        ("gap=0.1", "a knob"),
+        ("whole=-1", "a whole number >= 0"),
+        ("whole=1.5", "a whole number >= 0"),
+        ("pairs=0", "a whole number >= 1"),
+        ("evict=next", "epsilon, gamma"),
+    ],
+)
+def test_wrong_knobs_of_slp_are_refused(run, content, tmp_path, knob, words):
+    done = run(*assign(content, tmp_path / "p", "-a", "slp", "--set", knob))
+    assert done.status == 2
+    assert is_one_line(done.err)
+    assert words in done.err
+    assert not (tmp_path / "p").exists()
+
+
+def test_knobs_of_slp_are_checked_in_python(content):
+    problem = fw.Assignment(fw.read_workload(content))
+    with pytest.raises(ParameterError, match="epsilon"):
+        problem.solve("slp", epsilon=True)
+    assert problem.solve("slp", epsilon=1, gamma=0.0).parameters["epsilon"] == 1
+
+
 def test_a_plan_that_breaks_a_limit_is_written_and_says_why(run, content, tmp_path):
     done = run(*assign(content, tmp_path / "p", "--lbf", 0.5, "--lbf-max", 0.5, "-a", "gr-star"))
     assert done.status == 1
@@ -87,3 +143,31 @@ def test_compare_and_sweep(run, content, tmp_path):
     done = run("compare", "assign", content, "--tau", 3)
     assert done.status == 2
     assert "--alpha" in done.err
+
+
+def test_explain_and_report(run, content, tmp_path):
+    out = tmp_path / "plan"
+    assert run(*assign(content, out, "-a", "gr-star")).status == 0
+    shown = run("explain", out, "--workload", content)
+    assert shown.status == 0
+    for words in ("full at the allowed factor", "What keeps subscribers", "wanted by nobody"):
+        assert words in shown.out
+    printed = run("explain", out, "--workload", content, "--json").json
+    assert sum(printed["reasons"].values()) == printed["subscribers"] == 60
+    one = run("explain", out, "--workload", content, "--subscriber", "s7", "--json").json
+    assert one["subscriber"] == "s7"
+    assert sum(choice["is_own"] for choice in one["choices"]) == 1
+    assert "s7: on b" in run("explain", out, "--workload", content, "--subscriber", "s7").out
+    refused = run("explain", out, "--workload", content, "--topic", "s7")
+    assert refused.status == 2
+    assert "--subscriber" in refused.err
+    assert run("report", "--workload", content, out, "--out", tmp_path / "page.html").status == 0
+    assert "What keeps subscribers" in (tmp_path / "page.html").read_text()
+
+
+def test_exact_says_that_it_is_for_small_instances(run, content, tmp_path):
+    done = run(*assign(content, tmp_path / "p", "-a", "exact"))
+    assert done.status == 2
+    assert is_one_line(done.err)
+    assert "above 10 subscribers (here 60)" in done.err
+    assert not (tmp_path / "p").exists()

@@ -65,6 +65,7 @@ def test_an_existing_output_is_refused(run, workload, tmp_path, command):
         ("--nonsense",),
         ("--set", "x"),
         ("--set", "x=1"),
+        ("--set", "time-limit=1"),
     ],
 )
 def test_bad_usage_is_one_line_and_writes_nothing(run, workload, tmp_path, command, more):

@@ -91,3 +91,31 @@ def test_crowds_are_thinned():
     assert len(figures["subscriptions"].axes[0].collections[0].get_paths()) == 2000
     assert "4,000 wanted by fewer" in figures["subscriptions"].axes[0].get_title(loc="left")
     assert figures["positions"].axes[0].lines[0].get_label() == "one in 2 subscribers"
+
+
+def test_channels_are_measured():
+    """Channel 0 is wanted by the first two, 1 by nobody, 2 by the third alone."""
+    found = content_statistics(
+        workload(
+            parent=None,
+            share=None,
+            capacity=[20.0, 0.0, 12.0],
+            channels=([[0.0, 0.0], [5.0, 0.0], [2.0, 2.0]], [[1.0, 4.0], [9.0, 1.0], [5.0, 4.0]]),
+            rates=([0, 1, 2, 3], [0, 1, 2, 2], [2.0, 4.0, 1.0, 3.0]),
+        )
+    )
+    counts = found.counts
+    assert (counts["channels"], counts["channels nobody wants"]) == (3, 1)
+    assert counts["events published per period"] == 10.0
+    assert counts["events nobody else wants"] == 4.0 + 1.0
+    assert counts["publishers"] == 2
+    assert counts["demand"] == 2 * 2.0 + 2 * 3.0  # out of the first and fourth, into their readers
+    assert counts["capacity over demand"] == pytest.approx(3.2)
+    assert found.spread["channels"].tolist() == [1, 1, 1, 0]
+    assert found.spread["demand"].tolist() == [2.0, 2.0, 3.0, 3.0]
+    assert found.channel_spread["subscribers"].tolist() == [2, 0, 1]
+    assert found.channel_spread["events"].tolist() == [2.0, 0.0, 3.0]
+    told = found.to_dict()["channel_distributions"]
+    assert told["subscribers_per_broker"]["max"] == pytest.approx(2 / 3)
+    (axes, _) = content_figures(found)["channels"].axes
+    assert len(axes.patches) == 1

@@ -7,7 +7,8 @@ one where anybody wants it. Summed over levels and integrated over events this b
 below, whatever the assignment, filters and latency. A broker above the shallowest leaf counts on
 its own level only, so that levels are those down to the shallowest leaf, and the leaves.
 
-Subscribers who can use few brokers tell more: over sets of leaves that have nothing in common, the
+Subscribers who can use few brokers tell more: those with none in common need one each
+(:mod:`fanwise.assign.packing`), and over sets of leaves that have nothing in common, the
 brokers that each set needs for the subscribers confined to it add up. (Each set is granted the
 limits of the largest leaves, no fewer than its own.) What such a set has to cover with alpha times
 as many rectangles, :mod:`fanwise.assign.crowding` bounds in another way. The best bound is taken.
@@ -25,9 +26,11 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.rectangle_kernels import Density
 from fanwise.arrays.rectangles import union_mass
 from fanwise.assign.crowding import least_cover
 from fanwise.assign.ground import Ground, depths
+from fanwise.assign.packing import brokers_apart
 
 if TYPE_CHECKING:
     from fanwise.assign.problem import Assignment
@@ -46,7 +49,7 @@ def lower_bound(problem: Assignment) -> float:
     union = union_mass(lo, hi, ground.density)
     *inner, leaves = level_limits(ground, problem.limits(problem.lbf_max))
     grid = make_grid(lo, hi)
-    measure = cell_measures(grid, ground)
+    measure = cell_measures(grid, ground.density)
     everybody = count_cells(grid, lo, hi)
     apart, needed = 0.0, np.zeros(len(measure), dtype=np.int64)
     classes = disjoint_classes(problem.candidates, ground)[wants]
@@ -58,8 +61,10 @@ def lower_bound(problem: Assignment) -> float:
         apart += max(exact, least_cover(part_lo, part_hi, slots, ground.density))
         needed += own
     total = 0.0
-    for limits in (*inner, leaves):
+    for level, limits in enumerate((*inner, leaves), start=1):
         own = brokers_needed(everybody, limits)
+        apart_here = brokers_apart(ground, wants, grid, None if limits is leaves else level)
+        own = np.maximum(own, apart_here)
         best = union + beyond_one(np.maximum(needed, own) if limits is leaves else own, measure)
         slots = ground.alpha * int(np.count_nonzero(limits))
         best = max(best, least_cover(lo, hi, slots, ground.density))
@@ -156,9 +161,8 @@ def count_cells(grid: list[FloatArray], lo: FloatArray, hi: FloatArray) -> LongA
     return steps[tuple(slice(0, size - 1) for size in shape)].reshape(-1)
 
 
-def cell_measures(grid: list[FloatArray], ground: Ground) -> FloatArray:
+def cell_measures(grid: list[FloatArray], density: Density) -> FloatArray:
     """Return volume or events of each cell of a grid."""
-    density = ground.density
     if len(density.lo) == 0:
         total = np.ones(1)
         for sides in grid:

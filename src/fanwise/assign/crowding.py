@@ -30,7 +30,8 @@ def least_cover(lo: FloatArray, hi: FloatArray, rectangles: int, density: Densit
     if not 1 <= rectangles < min(len(lo), MOST_POINTS):
         return best
     if rectangles == 1:
-        return union_mass(*(side[None] for side in bounding_box(lo, hi)), density)
+        low, high = bounding_box(lo, hi)
+        return union_mass(low[None], high[None], density)
     points = choose_points((lo + hi) / 2, MOST_POINTS)
     for count in sorted({rectangles + 1, rectangles + 2, len(points)}):
         if rectangles < count <= len(points) and num_ways(count, rectangles) <= MOST_WAYS:

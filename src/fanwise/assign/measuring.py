@@ -14,6 +14,7 @@ from fanwise.assign.ground import Filters
 from fanwise.assign.problem import Assignment
 from fanwise.planning.problem import Measurement
 
+NOT_ASKED = "nobody: slp and Assignment.fractional work it out"
 MOST_NAMED = 10
 """Names that an explanation lists."""
 
@@ -24,15 +25,19 @@ def measure(problem: Assignment, broker_of_subscriber: IntArray, filters: Filter
     ``lbf`` is the largest load for a share, ``late`` counts subscribers on brokers that are not
     allowed for them, ``rms_delay`` is the root of the mean squared delay (how much longer the way
     is than the quickest, as a share of that), ``load_stdev`` the deviation of the leaves' loads.
+    ``fractional`` is a yardstick, explained in :mod:`fanwise.assign.fractional`; ``fractional_of``
+    says of whom it is, or why there is none.
     """
     ground = problem.ground
     loads = np.bincount(broker_of_subscriber, minlength=ground.num_brokers)
     is_late = find_late(*ground.candidates, broker_of_subscriber)
     over = np.flatnonzero(loads > problem.limits(problem.lbf_max))
+    known = vars(problem).get("fractional")  # it takes long: only where somebody has asked for it
     metrics: dict[str, Any] = {
         "lbf": load_factor(problem, loads),
         "late": int(np.count_nonzero(is_late)),
-        "fractional": None,
+        "fractional": None if known is None else known.value,
+        "fractional_of": NOT_ASKED if known is None else known.of,
         "rms_delay": rms_delay(problem, broker_of_subscriber),
         "load_stdev": float(loads[ground.leaves].std()) if len(ground.leaves) else 0.0,
         "overloaded": len(over),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import to_rgba
@@ -14,7 +15,17 @@ from matplotlib.patches import Rectangle
 from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.assign.ground import Filters
 from fanwise.assign.problem import Assignment, read_tables
-from fanwise.workload.look import BLUE, INK, MUTED, VERMILION, new_axes, say_empty, styled
+from fanwise.workload.look import (
+    BLUE,
+    HEIGHT,
+    INK,
+    PURPLE,
+    SMALL,
+    VERMILION,
+    new_axes,
+    say_empty,
+    styled,
+)
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
@@ -22,6 +33,8 @@ if TYPE_CHECKING:
 
 MAX_MARKS = 5000
 """Subscribers of a picture; beyond, one in so many is drawn."""
+SMALLEST = 0.004
+"""Rectangles below this share of the event space, along both axes, are drawn as dots."""
 
 
 def figures(workload: ContentWorkload, plan: Plan) -> dict[str, Figure]:
@@ -39,39 +52,80 @@ def figures(workload: ContentWorkload, plan: Plan) -> dict[str, Figure]:
 
 @styled
 def plot_filters(problem: Assignment, filters: Filters) -> Figure:
-    """Draw subscriptions and the rectangles of leaf brokers in the first two event attributes."""
-    figure, axes = new_axes()
+    """Draw subscriptions and filters in the first two event attributes, the widest one marked.
+
+    Subscriptions too small to be seen are dots.
+    """
+    figure, axes = new_axes(height=HEIGHT + 0.9)
     ground = problem.ground
     wants = np.flatnonzero(~problem.workload.wants_nothing)
     if not len(wants):
         say_empty(axes, "nobody wants anything")
         return figure
-    wants = wants[:: -(-len(wants) // MAX_MARKS)]
-    taken = np.arange(filters.lo.shape[1]) < filters.counts[ground.leaves, None]
-    lo, hi = filters.lo[ground.leaves][taken], filters.hi[ground.leaves][taken]
-    _draw_boxes(axes, ground.lo[wants], ground.hi[wants], BLUE, 0.08)
-    _draw_boxes(axes, lo, hi, VERMILION, 0.0)
+    is_leaf = np.zeros(ground.num_brokers, dtype=np.bool_)
+    is_leaf[ground.leaves] = True
+    if not is_leaf.all():
+        _draw_boxes(axes, *_rectangles(filters, ~is_leaf), PURPLE, "filters of inner brokers", 0.7)
+    _draw_boxes(axes, *_rectangles(filters, is_leaf), VERMILION, "filters of leaves", 0.4)
+    some = wants[:: -(-len(wants) // MAX_MARKS)]
+    lo, hi = ground.lo[some], ground.hi[some]
+    span = (ground.hi[wants].max(axis=0) - ground.lo[wants].min(axis=0))[:2]
+    is_dot = ((hi - lo)[:, :2] < SMALLEST * span).all(axis=1)
+    _draw_boxes(axes, lo[~is_dot], hi[~is_dot], BLUE, "subscriptions", 0.5, fill=0.04)
+    label = "subscriptions" if is_dot.all() else None
+    axes.plot(*_plane((lo + hi)[is_dot] / 2, 0.5).T, ".", color=BLUE, markersize=2,
+              rasterized=True, label=label)  # fmt: skip
+    measures = np.where(is_leaf, ground.measures(filters), -1.0)
+    widest = int(measures.argmax())
+    name = problem.workload.broker_names[widest].as_py()
+    own = np.arange(ground.num_brokers) == widest
+    _draw_boxes(axes, *_rectangles(filters, own), INK, f"the widest, {name}", 1.0, width=1.3)
     axes.autoscale_view()
     axes.set_xlabel("Event attribute 0")
     axes.set_ylabel("Event attribute 1" if ground.event_dims > 1 else "")
-    axes.set_title("subscriptions, and filters of the leaves", fontsize=8, color=MUTED, loc="left")
+    if ground.event_dims == 1:
+        axes.set_yticks([])
+    _legend_above(axes)
     return figure
 
 
-def _draw_boxes(axes: Axes, lo: FloatArray, hi: FloatArray, colour: str, fill: float) -> None:
+def _rectangles(filters: Filters, chosen: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    """Return the rectangles of some brokers."""
+    taken = (np.arange(filters.lo.shape[1]) < filters.counts[:, None]) & chosen[:, None]
+    return filters.lo[taken], filters.hi[taken]
+
+
+def _draw_boxes(
+    axes: Axes,
+    lo: FloatArray,
+    hi: FloatArray,
+    colour: str,
+    label: str,
+    strength: float,
+    *,
+    fill: float = 0.0,
+    width: float = 0.6,
+) -> None:
+    if not len(lo):
+        return
     lo, hi = _plane(lo, 0.0), _plane(hi, 1.0)
     patches = [Rectangle((a[0], a[1]), *(b - a)) for a, b in zip(lo, hi, strict=True)]
     axes.add_collection(
         PatchCollection(
-            patches, facecolors=[to_rgba(colour, fill)], edgecolors=[colour], linewidths=0.5
+            patches,
+            facecolors=[to_rgba(colour, fill)],
+            edgecolors=[to_rgba(colour, strength)],
+            linewidths=width,
+            rasterized=True,
         )
     )
+    axes.plot([], [], color=colour, linewidth=1.2, label=label)
 
 
 @styled
 def plot_assignments(problem: Assignment, assigned: IntArray) -> Figure:
-    """Draw a line from each subscriber to its broker in the first two axes of the network."""
-    figure, axes = new_axes()
+    """Draw subscribers, their brokers and the tree in the first two axes of the network."""
+    figure, axes = new_axes(height=HEIGHT + 0.6)
     workload = problem.workload
     if not workload.num_subscribers or workload.network_dims == 0:
         say_empty(axes, "nobody is assigned")
@@ -79,17 +133,33 @@ def plot_assignments(problem: Assignment, assigned: IntArray) -> Figure:
     rows = np.arange(0, len(assigned), -(-len(assigned) // MAX_MARKS))
     start = _plane(workload.positions[rows], 0.0)
     brokers = _plane(workload.broker_positions, 0.0)
-    lines = np.stack([start, brokers[assigned[rows]]], axis=1)
-    axes.add_collection(LineCollection(list(lines), colors=BLUE, linewidths=0.3, alpha=0.4))
-    axes.plot(*start.T, ".", color=BLUE, markersize=2, rasterized=True, label="subscribers")
-    axes.plot(*brokers.T, "s", color=VERMILION, markersize=3, label="brokers")
     assert workload.publisher is not None
-    at = _plane(workload.publisher[None], 0.0)
-    axes.plot(*at.T, "*", color=INK, markersize=9, label="publisher")
+    assert workload.parent is not None
+    publisher = _plane(workload.publisher[None], 0.0)
+    above = np.vstack([brokers, publisher])[workload.parent]
+    lines = np.stack([start, brokers[assigned[rows]]], axis=1)
+    strength = min(0.5, max(0.08, 300 / len(rows)))
+    axes.add_collection(
+        LineCollection(list(lines), colors=BLUE, linewidths=0.4, alpha=strength, rasterized=True)
+    )
+    axes.plot(*start.T, ".", color=BLUE, markersize=1.5, rasterized=True, label="subscribers")
+    if (workload.parent >= 0).any():
+        links = list(np.stack([brokers, above], axis=1))
+        axes.add_collection(LineCollection(links, colors=INK, linewidths=0.5, alpha=0.6))
+        axes.plot([], [], color=INK, linewidth=0.8, label="tree")
+    axes.plot(*brokers.T, "s", color=VERMILION, markersize=3.2, markeredgecolor="white",
+              markeredgewidth=0.4, label="brokers")  # fmt: skip
+    axes.plot(*publisher.T, "*", color=INK, markersize=11, markeredgecolor="white", zorder=4,
+              markeredgewidth=0.6, label="publisher")  # fmt: skip
     axes.set_xlabel("Network axis 0")
     axes.set_ylabel("Network axis 1")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    _legend_above(axes)
     return figure
+
+
+def _legend_above(axes: Axes) -> None:
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 + (len(axes.lines) < 4),
+                handlelength=1.2, columnspacing=1.2, fontsize=SMALL - 0.5)  # fmt: skip
 
 
 @styled
@@ -104,12 +174,15 @@ def plot_delays(problem: Assignment, assigned: IntArray) -> Figure:
         say_empty(axes, "no delays")
         return figure
     rows = rows[:: -(-len(rows) // MAX_MARKS)]
-    axes.plot(problem.shortest[rows], delay[rows], ".", color=BLUE, markersize=2, alpha=0.5)
+    axes.plot(problem.shortest[rows], delay[rows], ".", color=BLUE, markersize=2, alpha=0.5,
+              rasterized=True)  # fmt: skip
     workload = problem.workload
     if workload.candidates is None and workload.max_latency is None:
         limit = problem.max_delay
         if limit <= 10 * max(float(delay[rows].max()), 1e-3):
             axes.axhline(limit, color=VERMILION, linewidth=0.8, linestyle="--")
+            axes.annotate("allowed", (1.0, limit), xycoords=("axes fraction", "data"), ha="right",
+                          va="bottom", fontsize=7)  # fmt: skip
     axes.set_xlabel("Shortest latency")
     axes.set_ylabel("Delay, as a share of it")
     return figure

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from fanwise.errors import ParameterError
 from fanwise.planning.problem import Measurement, Problem
 from fanwise.workload.content import ContentWorkload
 from fanwise.workload.latency import allowed_brokers, path_latencies
+
+if TYPE_CHECKING:
+    from fanwise.assign.fractional import Fractional
 
 DEFAULTS: Mapping[str, Any] = {"alpha": 3, "max_delay": 0.3, "lbf": 1.5, "lbf_max": 1.8}
 """Where neither the caller nor the workload says anything: the paper's settings for set #1."""
@@ -90,6 +93,12 @@ class Assignment(Problem):
         if name == "lbf" and self.lbf_max is not None:
             return min(value, self.lbf_max) if _is_number(value) else value
         return value
+
+    def changed(self, change: Mapping[str, Any]) -> Problem:
+        """Return the question with other parameters; the desired load stays below the allowed."""
+        if _is_number(change.get("lbf_max")) and "lbf" not in change:
+            change = {**change, "lbf": min(self.lbf, float(change["lbf_max"]))}
+        return super().changed(change)
 
     @property
     def num_pairs(self) -> int:
@@ -172,6 +181,13 @@ class Assignment(Problem):
         from fanwise.assign.bounds import lower_bound
 
         return lower_bound(self)
+
+    @cached_property
+    def fractional(self) -> Fractional:
+        """The relaxation's value for everybody where it is small enough, and what that proves."""
+        from fanwise.assign.fractional import fractional
+
+        return fractional(self)
 
 
 def make_tables(broker_of_subscriber: IntArray, filters: Filters) -> dict[str, pa.Table]:

@@ -18,7 +18,8 @@ plan is feasible wherever the latency limits allow the maximum load-balance fact
 It bounds the *sum* of the measures of rectangles, chosen from the *candidates*, of any assignment
 of the *sample* within the desired load, so that it is a yardstick and no bound on the objective:
 candidates come from clusters, and a union measures less than a sum, down to 1 / alpha of it.
-``fractional_of`` says whether the sample was everybody.
+``fractional_of`` says whether the sample was everybody; then the relaxation's prices prove a bound
+on the objective as well (:mod:`~fanwise.assign.priced_bounds`), often a better one than others.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 
 from fanwise.arrays.csr import Csr, IntArray
 from fanwise.assign.filters import nest_filters
+from fanwise.assign.fractional import bound_of
 from fanwise.assign.greedy import choices_of, rows_of
 from fanwise.assign.ground import Filters
 from fanwise.assign.problem import Assignment, make_tables
@@ -34,7 +36,7 @@ from fanwise.assign.slp_steps.adjusting import adjust_filters
 from fanwise.assign.slp_steps.assigning import assign
 from fanwise.assign.slp_steps.coreset import Knobs
 from fanwise.assign.slp_steps.covering import lay_out
-from fanwise.assign.slp_steps.level import STEPS, Level, make_level
+from fanwise.assign.slp_steps.level import level_of_leaves
 from fanwise.assign.slp_steps.multilevel import Descent, descend
 from fanwise.planning.problem import Outcome, Run
 
@@ -63,6 +65,7 @@ def solve(problem: Assignment, run: Run) -> Outcome:
         filters = nest_filters(ground, adjust_filters(ground, brokers, leaf_filters, rng))
     return Outcome(
         make_tables(brokers, filters),
+        bound=_bound(problem, found) if is_one_level else None,
         metrics={
             "fractional": found.fractional if is_one_level else None,
             "fractional_of": "everybody" if found.is_whole else "a sample",
@@ -73,13 +76,12 @@ def solve(problem: Assignment, run: Run) -> Outcome:
     )
 
 
-def _level_of_leaves(problem: Assignment, allowed: Csr) -> Level:
-    """Return all leaves as one level, under the global limits; brokers keep their ids."""
-    ground = problem.ground
-    factors = np.linspace(problem.lbf, problem.lbf_max, STEPS + 1)
-    limits = np.array([problem.limits(float(lbf)) for lbf in factors])
-    places = problem.workload.positions
-    return make_level(ground.lo, ground.hi, places, allowed, limits, ground.alpha, ground.density)
+def _bound(problem: Assignment, found: Descent) -> float | None:
+    """Return what a relaxation of everybody proves, or the problem's own bound if that is more."""
+    if found.whole is None or found.whole.relaxed is None or found.children is None:
+        return None
+    bound = bound_of(problem, found.whole, found.children)
+    return None if bound is None else max(bound, problem.bound())
 
 
 def _leaf_filters(problem: Assignment, found: Descent) -> Filters:
@@ -103,7 +105,7 @@ def _assign_all(
     problem: Assignment, allowed: Csr, filters: Filters
 ) -> tuple[IntArray, Filters, int]:
     """Assign everybody to leaves at once; whoever the limits leave over gets the emptiest one."""
-    level = _level_of_leaves(problem, allowed)
+    level = level_of_leaves(problem, allowed)
     done = assign(level, filters)
     brokers = done.broker_of_subscriber
     share = np.where(problem.ground.share > 0, problem.ground.share, 1.0)

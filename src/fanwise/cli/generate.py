@@ -43,10 +43,12 @@ generate = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    from fanwise.cli import generate_content, generate_overlays  # need what this module defines
+    # They need what this module defines.
+    from fanwise.cli import generate_content, generate_overlays, generate_priced
 
     generate_overlays.register(generate)
     generate_content.register(generate)
+    generate_priced.register(generate)
     app.add_typer(generate)
 
 

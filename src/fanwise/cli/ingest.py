@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fanwise.cli import console, options
+from fanwise.cli import console, content_options, ingest_content, options
 from fanwise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def ingest(
         str,
         typer.Option(
             help="Events: topic, timestamp, optional bytes. Or ready counts: topic, events. "
+            "With --content: publisher, timestamp, the attributes, optional bytes. "
             "A file, folder, glob or address.",
             show_default=False,
         ),
@@ -39,7 +40,9 @@ def ingest(
     subscriptions: Annotated[
         str | None,
         typer.Option(
-            help="Who follows what: subscriber, topic, optional since, until.", show_default=False
+            help="Who follows what: subscriber, topic, optional since, until. With --content: "
+            "subscriber and its rectangle, lo_NAME and hi_NAME of each attribute.",
+            show_default=False,
         ),
     ] = None,
     edges: Annotated[
@@ -121,6 +124,21 @@ def ingest(
     ] = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
+    content: content_options.Content = False,
+    attributes: content_options.Attributes = None,
+    positions: content_options.Positions = None,
+    brokers: content_options.Brokers = None,
+    positions_format: content_options.PositionsFormat = None,
+    positions_columns: content_options.PositionsColumns = None,
+    brokers_format: content_options.BrokersFormat = None,
+    brokers_columns: content_options.BrokersColumns = None,
+    channels: content_options.Channels = None,
+    channels_by: content_options.ChannelsBy = None,
+    cells: content_options.Cells = None,
+    cells_by: content_options.CellsBy = None,
+    space: content_options.Space = None,
+    publisher: content_options.Publisher = None,
+    root: content_options.Root = None,
 ) -> None:
     """Turn raw traces into a workload, on Spark.
 
@@ -130,7 +148,35 @@ def ingest(
 
     Example: [bold]fanwise ingest --publications plays.csv --subscriptions follows.csv --out
     workload/[/bold]
+
+    With --content, events have attributes and subscribers want rectangles of
+    them; two more tables say where everybody is and which brokers there are.
+
+    Example: [bold]fanwise ingest --content --publications trades.csv --subscriptions ranges.csv
+    --attributes price,volume --positions places.csv --brokers brokers.csv --channels 100
+    --out market/[/bold]
     """
+    asked = content_options.Asked(
+        attributes=attributes,
+        positions=positions,
+        brokers=brokers,
+        positions_format=positions_format,
+        positions_columns=positions_columns,
+        brokers_format=brokers_format,
+        brokers_columns=brokers_columns,
+        channels=channels,
+        channels_by=channels_by,
+        cells=cells,
+        cells_by=cells_by,
+        space=space,
+        publisher=publisher,
+        root=root,
+    )
+    if content:
+        topic_only = {"edges": edges, "mutual": mutual, "keep-empty": keep_empty}
+        asked.check(topic_only, subscriptions)
+    else:
+        asked.refuse()
     if (subscriptions is None) == (edges is None):
         raise ParameterError(
             "subscriptions",
@@ -144,35 +190,44 @@ def ingest(
     import_pyspark()
     names = _renames(rename)
     separator = "\t" if delimiter in ("tab", "\\t") else delimiter
+    traces = (
+        Trace(
+            publications,
+            publications_format,
+            _names(publications_columns or columns),
+            separator,
+            names,
+        ),
+        Trace(
+            subscriptions or edges or "",
+            "edges" if edges is not None else subscriptions_format,
+            None if edges is not None else _names(subscriptions_columns or columns),
+            separator,
+            names,
+        ),
+    )
+    common: dict[str, Any] = {
+        "start": start,
+        "end": end,
+        "window": window,
+        "period": period,
+        "max_bad_rows": max_bad_rows,
+        "overwrite": overwrite,
+        "master": master,
+        "conf": parse_settings(conf),
+    }
+    if content:
+        ingest_content.run(asked, traces, out, message_bytes, common, as_json=as_json)
+        return
     with console.progress() as progress:
         report = run(
-            Trace(
-                publications,
-                publications_format,
-                _names(publications_columns or columns),
-                separator,
-                names,
-            ),
-            Trace(
-                subscriptions or edges or "",
-                "edges" if edges is not None else subscriptions_format,
-                None if edges is not None else _names(subscriptions_columns or columns),
-                separator,
-                names,
-            ),
+            *traces,
             out,
-            start=start,
-            end=end,
-            window=window,
-            period=period,
             message_bytes=message_bytes,
             keep_empty=keep_empty,
             mutual=mutual,
-            max_bad_rows=max_bad_rows,
-            overwrite=overwrite,
-            master=master,
-            conf=parse_settings(conf),
             progress=progress,
+            **common,
         )
     if as_json:
         console.print_json({"out": out, **as_object(report)})

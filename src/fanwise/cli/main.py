@@ -24,6 +24,7 @@ COMMANDS = (
     "provision",
     "connect",
     "assign",
+    "wire",
     "compare",
     "sweep",
     "verify",
@@ -63,7 +64,7 @@ def fanwise(
 
     Traces become a workload ([bold]ingest[/bold], or [bold]generate[/bold] one), a workload
     becomes a plan ([bold]select[/bold], [bold]provision[/bold], [bold]connect[/bold],
-    [bold]assign[/bold]), and [bold]verify[/bold] checks a plan from scratch.
+    [bold]assign[/bold], [bold]wire[/bold]), and [bold]verify[/bold] checks a plan from scratch.
     """
 
 

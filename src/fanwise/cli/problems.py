@@ -142,6 +142,28 @@ Latency = Annotated[
     ),
 ]
 
+Topology = Annotated[
+    str | None,
+    typer.Option(
+        help="wire: mesh (default), a tree for each flow, or tree, one for all of them.",
+        show_default=False,
+    ),
+]
+CoreFactor = Annotated[
+    float | None,
+    typer.Option(
+        help="wire: what if costs between brokers were so many times theirs. Default: 1.",
+        show_default=False,
+    ),
+]
+CapacityFactor = Annotated[
+    float | None,
+    typer.Option(
+        help="wire: what if capacities were so many times theirs. Default: 1.",
+        show_default=False,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class Posing:
@@ -200,6 +222,12 @@ def _make_assignment(workload: Any, tau: float | str, given: Mapping[str, Any]) 
     return Assignment(workload, **given)
 
 
+def _make_wiring(workload: Any, tau: float | str, given: Mapping[str, Any]) -> Problem:
+    from fanwise.wire.problem import Wiring
+
+    return Wiring(workload, **given)
+
+
 def _name_selection_objective(parameters: Mapping[str, Any]) -> str:
     is_binary = parameters.get("metric", "binary") == "binary"
     return "satisfied subscribers" if is_binary else "total satisfaction"
@@ -243,6 +271,13 @@ POSINGS: Mapping[str, Posing] = {
         make=_make_assignment,
         amount=console.number,
         objective=lambda parameters: "total bandwidth",
+        takes_tau=False,
+    ),
+    "wire": Posing(
+        options=("topology", "core_factor", "capacity_factor"),
+        make=_make_wiring,
+        amount=console.number,
+        objective=lambda parameters: "cost",
         takes_tau=False,
     ),
 }

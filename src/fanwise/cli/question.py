@@ -41,6 +41,9 @@ class Question:
     lbf: problems.Lbf = None
     lbf_max: problems.LbfMax = None
     latency: problems.Latency = None
+    topology: problems.Topology = None
+    core_factor: problems.CoreFactor = None
+    capacity_factor: problems.CapacityFactor = None
 
     def given(self) -> dict[str, Any]:
         """Return the options of the family that were given, beside tau; refuse all others."""

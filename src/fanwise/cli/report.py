@@ -46,9 +46,10 @@ def report(
     from fanwise.planning.plan import read_plan
     from fanwise.report.page import Report
     from fanwise.report.plans import overview_section, plan_section
-    from fanwise.report.workloads import workload_section
-    from fanwise.workload.files import read_workload
+    from fanwise.report.workloads import content_section, workload_section
+    from fanwise.workload.content import ContentWorkload
     from fanwise.workload.folders import refuse_existing_file
+    from fanwise.workload.reading import read_workload
     from fanwise.workload.statistics import workload_statistics
 
     refuse_existing_file(out, overwrite=overwrite)
@@ -56,9 +57,13 @@ def report(
         with progress.step("Reading"):
             loaded = read_workload(workload)
             read = [read_plan(path, loaded) for path in plans or ()]
-        statistics = workload_statistics(loaded, progress=progress)
         page = Report(title, subtitle=f"Workload {workload}")
-        page.add(workload_section(loaded, statistics))
+        if isinstance(loaded, ContentWorkload):
+            with progress.step("Statistics"):
+                page.add(content_section(loaded))
+        else:
+            statistics = workload_statistics(loaded, progress=progress)
+            page.add(workload_section(loaded, statistics))
         if len(read) > 1:
             page.add(overview_section(read))
         with progress.step("Verifying and drawing plans", total=len(read)) as step:

@@ -22,7 +22,10 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     out: options.Out,
     family: Annotated[
-        str, typer.Argument(metavar="[FAMILY]", help="Whose paper: select, provision or connect.")
+        str,
+        typer.Argument(
+            metavar="[FAMILY]", help="Whose paper: select, provision, connect, assign or wire."
+        ),
     ] = "select",
     scale: Annotated[
         str,

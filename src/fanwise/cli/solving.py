@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Facts = Iterable[tuple[str, Any]]
 INTERRUPTED = 130
+OPTIONS = ("algorithm", "seed", "time_limit", "gap", "progress")
+"""Arguments of solve that are options of their own, or none at all: never knobs."""
 
 
 class Solvable(Protocol):
@@ -132,6 +134,8 @@ def parse_settings(settings: list[str] | None) -> dict[str, str]:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise ParameterError("set", "of the form key=value", text)
+        if key.replace("-", "_") in OPTIONS:
+            raise ParameterError("set", "a knob of the algorithm", key)
         knobs[key.replace("-", "_")] = value
     return knobs
 

@@ -115,7 +115,7 @@ def _content_look(workload: ContentWorkload, progress: Progress) -> _Look:
     from fanwise.workload.content_statistics import (
         content_counts,
         content_statistics,
-        content_statistics_table,
+        content_statistics_tables,
     )
 
     statistics = content_statistics(workload, progress=progress)
@@ -125,5 +125,5 @@ def _content_look(workload: ContentWorkload, progress: Progress) -> _Look:
 
         return content_figures(statistics)
 
-    tables = [content_statistics_table(statistics)]
+    tables = content_statistics_tables(statistics)
     return _Look(content_counts(statistics), tables, statistics.to_dict, figures)

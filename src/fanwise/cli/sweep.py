@@ -86,6 +86,16 @@ def sweep(
             help="assign: largest load-balance factors to try: 1.5,2.", show_default=False
         ),
     ] = None,
+    core_factors: Annotated[
+        str | None,
+        typer.Option(
+            help="wire: costs between brokers, times these: 0.1,1,10.", show_default=False
+        ),
+    ] = None,
+    capacity_factors: Annotated[
+        str | None,
+        typer.Option(help="wire: capacities, times these: 0.5,1,2.", show_default=False),
+    ] = None,
     exact_points: Annotated[
         bool,
         typer.Option(
@@ -123,7 +133,8 @@ def sweep(
     for each), or with --taus against tau. provision: against --taus,
     --instances, --message-sizes and --horizons, a plan for each combination.
     connect: against --max-degrees, --edge-limits or --budget-ratios. assign:
-    against --alphas, --max-delays or --load-limits.
+    against --alphas, --max-delays or --load-limits. wire: against
+    --core-factors or --capacity-factors.
 
     Example: [bold]fanwise sweep select spotify/ --tau 27 --capacities 1%,5%,20%,50%[/bold]
     """
@@ -142,6 +153,8 @@ def sweep(
         "alphas": alphas,
         "max-delays": max_delays,
         "load-limits": load_limits,
+        "core-factors": core_factors,
+        "capacity-factors": capacity_factors,
     }
     if algorithm is not None:
         _check_algorithm(problem, algorithm)

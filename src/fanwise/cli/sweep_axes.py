@@ -64,6 +64,10 @@ AXES: Mapping[str, Axis] = {
     "alphas": Axis("alpha", "alpha", ("assign",), _whole_numbers),
     "max-delays": Axis("max_delay", "max_delay", ("assign",), _numbers("numbers >= 0")),
     "load-limits": Axis("lbf_max", "lbf_max", ("assign",), _numbers("numbers >= 0")),
+    "core-factors": Axis("core_factor", "core_factor", ("wire",), _numbers("numbers >= 0")),
+    "capacity-factors": Axis(
+        "capacity_factor", "capacity_factor", ("wire",), _numbers("numbers >= 0")
+    ),
 }
 
 

@@ -21,6 +21,8 @@ AXIS_NAMES = {
     "budget_ratio": "budget ratio",
     "max_delay": "delay limit",
     "lbf_max": "load limit",
+    "core_factor": "core costs times",
+    "capacity_factor": "capacities times",
 }
 """How people call what is varied, where its own name is not it."""
 SHOWN: Mapping[str, tuple[tuple[str, str, Callable[[Any], str]], ...]] = {
@@ -34,6 +36,11 @@ SHOWN: Mapping[str, tuple[tuple[str, str, Callable[[Any], str]], ...]] = {
     "assign": (
         ("lbf", "load-balance factor", console.number),
         ("late", "late", console.number),
+    ),
+    "wire": (
+        ("access", "access", console.number),
+        ("core", "core", console.number),
+        ("overloaded", "overloaded", console.number),
     ),
 }
 """What of a point's metrics people see: metric, its name for them, how it is written."""
@@ -65,7 +72,8 @@ def show(result: Sweep, problem: str, axes: list[str], objective: str) -> None:
         for metric, _, write in SHOWN[problem]:
             cells.append(write(point.metrics[metric]))
         cells += [posing.amount(point.value), posing.amount(point.bound)]
-        cells += [console.percent(point.gap), point.is_exact if point.feasible else "no plan"]
+        missing = "no plan" if point.value is None else "breaks a limit"
+        cells += [console.percent(point.gap), point.is_exact if point.feasible else missing]
         rows.append(cells)
     middle = (name for _, name, _ in SHOWN[problem])
     named = (AXIS_NAMES.get(axis, axis) for axis in axes)

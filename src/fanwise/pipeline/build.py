@@ -336,11 +336,7 @@ def _rows(by_verdict: dict[int, int]) -> Rows:
         rows=sum(by_verdict.values()),
         outside=by_verdict.get(S.OUTSIDE, 0),
         fine=by_verdict.get(S.FINE, 0),
-        bad={
-            reason: by_verdict[S.verdict(reason)]
-            for reason in S.REASONS
-            if S.verdict(reason) in by_verdict
-        },
+        bad=S.count_reasons(by_verdict),
     )
 
 

@@ -36,7 +36,7 @@ def check_events(
         How messages name the trace.
     """
     S.require_columns(frame, ("topic", "timestamp"), place)
-    size, bad_size = _size(frame, place)
+    size, bad_size = size_of(frame, place)
     events, bad_events = _events(frame, place)
     known = frame.withColumns(
         {
@@ -46,11 +46,11 @@ def check_events(
             **size,
         }
     )
-    outside = _any(
+    outside = any_of(
         F.col(S.INSTANT) < start if start is not None else None,
         F.col(S.INSTANT) >= end if end is not None else None,
     )
-    return _judge(
+    return judge(
         known,
         (
             ("no topic", F.col(S.TOPIC).isNull()),
@@ -66,10 +66,10 @@ def check_events(
 def check_counts(frame: DataFrame, *, place: str = "publications") -> DataFrame:
     """Check publications of ready counts: ``topic``, ``events``, optional ``bytes``."""
     S.require_columns(frame, ("topic", "events"), place)
-    size, bad_size = _size(frame, place)
+    size, bad_size = size_of(frame, place)
     events, bad_events = _events(frame, place)
     known = frame.withColumns({S.TOPIC: values.identifier(frame, "topic", place), **events, **size})
-    return _judge(known, (("no topic", F.col(S.TOPIC).isNull()), *bad_events, *bad_size), None)
+    return judge(known, (("no topic", F.col(S.TOPIC).isNull()), *bad_events, *bad_size), None)
 
 
 def check_subscriptions(
@@ -108,11 +108,11 @@ def check_subscriptions(
             reasons.append((f"{name} not ISO 8601 or epoch seconds", unreadable))
     if since is not None and until is not None:
         reasons.append(("until not after since", until <= since))
-    outside = _any(
+    outside = any_of(
         until <= start if until is not None and start is not None else None,
         since >= end if since is not None and end is not None else None,
     )
-    return _judge(known, reasons, outside)
+    return judge(known, reasons, outside)
 
 
 def mutual(frame: DataFrame) -> DataFrame:
@@ -129,7 +129,8 @@ def mutual(frame: DataFrame) -> DataFrame:
     )
 
 
-def _size(frame: DataFrame, place: str) -> tuple[dict[str, Column], list[tuple[str, Column]]]:
+def size_of(frame: DataFrame, place: str) -> tuple[dict[str, Column], list[tuple[str, Column]]]:
+    """Return the column of message sizes, null where there is none, and why one may be bad."""
     if not S.has_column(frame, "bytes"):
         return {S.BYTES: F.lit(None).cast("double")}, []
     is_size = F.coalesce(F.col(S.BYTES).between(0, values.LARGEST), F.lit(False))
@@ -148,7 +149,7 @@ def _events(frame: DataFrame, place: str) -> tuple[dict[str, Column], list[tuple
     ]
 
 
-def _judge(
+def judge(
     frame: DataFrame, reasons: Sequence[tuple[str, Column]], outside: Column | None
 ) -> DataFrame:
     """Add the verdict: the first reason that holds, else outside, else fine."""
@@ -163,6 +164,7 @@ def _judge(
     return frame.withColumn(S.VERDICT, result.otherwise(S.FINE))
 
 
-def _any(*conditions: Column | None) -> Column | None:
+def any_of(*conditions: Column | None) -> Column | None:
+    """Return whether one of the conditions holds, of those there are."""
     given = [condition for condition in conditions if condition is not None]
     return reduce(or_, given) if given else None

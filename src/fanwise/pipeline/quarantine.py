@@ -54,7 +54,7 @@ def bad_rows(checked: DataFrame, trace: str) -> DataFrame:
     text = F.coalesce(F.col(S.MALFORMED), as_json) if S.MALFORMED in checked.columns else as_json
     return checked.where(F.col(S.VERDICT) >= S.FIRST_BAD).select(
         F.lit(trace).alias("trace"),
-        F.input_file_name().alias("file"),
+        (F.col(S.FILE) if S.FILE in checked.columns else F.input_file_name()).alias("file"),
         S.reason_text(F.col(S.VERDICT)).alias("reason"),
         text.alias("row"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -19,9 +19,16 @@ SINCE = "_since"  # microseconds since the epoch, null: always
 UNTIL = "_until"
 VERDICT = "_verdict"
 
+# Columns of content traces, those of each axis numbered: _at_0, _lo_0, _hi_0, _net_0 …
+PUBLISHER = "_publisher"
+NAME = "_name"
+FILE = "_file"
+ROW = "_row"  # ascending in each file
+
 # The raw text of a row that its reader could not take apart, null for the others.
 MALFORMED = "_malformed"
 
+DUPLICATE = -1  # says once more what another row says
 FINE = 0
 OUTSIDE = 1
 REASONS = (
@@ -36,17 +43,38 @@ REASONS = (
     "until not ISO 8601 or epoch seconds",
     "until not after since",
 )
+CONTENT_REASONS = (
+    "no publisher",
+    "no value for an attribute",
+    "attribute not a number",
+    "event outside the space",
+    "rectangle side missing",
+    "rectangle side not a number",
+    "rectangle with lo > hi",
+    "another rectangle of the subscriber",
+    "no name",
+    "coordinate not a number",
+    "another position of the name",
+    "no position",
+)
 FIRST_BAD = 2
+_ALL_REASONS = (*REASONS, *CONTENT_REASONS)
 
 
 def verdict(reason: str) -> int:
     """Return the code of a reason."""
-    return FIRST_BAD + REASONS.index(reason)
+    return FIRST_BAD + _ALL_REASONS.index(reason)
 
 
 def reason_text(code: Column) -> Column:
     """Return the words of a code, null for rows that are not bad."""
-    return F.get(F.array(*map(F.lit, REASONS)), code - F.lit(FIRST_BAD))
+    return F.get(F.array(*map(F.lit, _ALL_REASONS)), code - F.lit(FIRST_BAD))
+
+
+def count_reasons(by_verdict: Mapping[int, int]) -> dict[str, int]:
+    """Return the rows of each reason that has any."""
+    codes = enumerate(_ALL_REASONS, FIRST_BAD)
+    return {reason: by_verdict[code] for code, reason in codes if code in by_verdict}
 
 
 def has_column(frame: DataFrame, name: str) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,20 @@ def write_frames(
         Hears of tasks done.
     """
     spark = frames.topics.sparkSession
+    write_out(
+        spark, out, partial(write_tables, frames=frames), overwrite=overwrite, progress=progress
+    )
+
+
+def write_out(
+    spark: SparkSession,
+    out: str | Path,
+    write: Callable[[Store], None],
+    *,
+    overwrite: bool,
+    progress: Progress,
+) -> None:
+    """Have ``write`` fill a folder that appears whole or not at all; see :func:`write_frames`."""
     if is_local(out):
         with (
             atomic_folder(local_path(out), overwrite=overwrite) as staging,
@@ -58,19 +73,23 @@ def write_frames(
             watch(spark, progress, "writing"),
             translated_errors(str(out)),
         ):
-            write_tables(Store(spark, local_uri(staging)), frames)
+            write(Store(spark, local_uri(staging)))
             _remove_marks(staging)
         return
     with watch(spark, progress, "writing"), translated_errors(str(out)):
-        write_remote(Store(spark, str(out)), frames, overwrite=overwrite)
+        _write_in_place(Store(spark, str(out)), write, overwrite=overwrite)
 
 
 def write_remote(store: Store, frames: WorkloadFrames, *, overwrite: bool) -> None:
     """Write where folders cannot appear at once; what fails is removed again."""
+    _write_in_place(store, partial(write_tables, frames=frames), overwrite=overwrite)
+
+
+def _write_in_place(store: Store, write: Callable[[Store], None], *, overwrite: bool) -> None:
     refuse_existing(store, overwrite=overwrite)
     store.delete()
     try:
-        write_tables(store, frames)
+        write(store)
     except BaseException:
         store.delete()
         raise
@@ -89,35 +108,50 @@ def write_tables(store: Store, frames: WorkloadFrames) -> None:
     report = frames.report
     tables = {name: getattr(frames, name) for name in TABLES}
     if report.num_bad:
-        # A handful of rows out of many tasks: few files.
-        _writer(frames.bad.hint("rebalance")).json(store.uri(QUARANTINE))
+        write_quarantine(store, frames.bad)
     if report.window is None:
         for name, frame in tables.items():
-            _writer(frame).parquet(store.uri(f"{name}.parquet"))
+            write_table(store, name, frame)
         store.write_text("workload.json", _header(report))
         return
-    _write_windows(store, tables, report)
-    windows = [window.as_dict() for window in report.windows]
-    text = json.dumps(windows, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    store.write_text("windows.json", text)
+    write_by_window(store, tables, [window.start for window in report.windows])
+    for window in report.windows:
+        store.write_text(f"{folder_name(window.start)}/workload.json", _header(report, window))
+    write_json(store, "windows.json", [window.as_dict() for window in report.windows])
 
 
-def _write_windows(store: Store, tables: dict[str, DataFrame], report: Report) -> None:
+def write_table(store: Store, name: str, frame: DataFrame) -> None:
+    """Write ``name.parquet``, a folder of part files."""
+    _writer(frame).parquet(store.uri(f"{name}.parquet"))
+
+
+def write_quarantine(store: Store, bad: DataFrame) -> None:
+    """Write bad rows: a handful out of many tasks, so few files."""
+    _writer(bad.hint("rebalance")).json(store.uri(QUARANTINE))
+
+
+def write_json(store: Store, name: str, value: Any) -> None:
+    """Write a JSON file that people can read."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    store.write_text(name, text)
+
+
+def write_by_window(store: Store, tables: dict[str, DataFrame], starts: Sequence[int]) -> None:
+    """Write tables with a column ``window`` as one table in the folder of each window."""
     for name, frame in tables.items():
         by_window = frame.hint("rebalance", WINDOW)
         _writer(by_window).partitionBy(WINDOW).parquet(store.uri(f"{_UNSORTED}/{name}"))
         empty = frame.drop(WINDOW).limit(0).coalesce(1)
         _writer(empty).parquet(store.uri(f"{_UNSORTED}/empty/{name}"))
-    for window in report.windows:
-        folder = folder_name(window.start)
+    for start in starts:
+        folder = folder_name(start)
         store.make_folder(folder)
-        for name in TABLES:
-            found = f"{_UNSORTED}/{name}/{WINDOW}={window.start}"
+        for name in tables:
+            found = f"{_UNSORTED}/{name}/{WINDOW}={start}"
             if store.exists(found):
                 store.move(found, f"{folder}/{name}.parquet")
             else:
                 store.copy(f"{_UNSORTED}/empty/{name}", f"{folder}/{name}.parquet")
-        store.write_text(f"{folder}/workload.json", _header(report, window))
     store.delete(_UNSORTED)
 
 

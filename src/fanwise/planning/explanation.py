@@ -49,7 +49,11 @@ class Explanation:
 
 def find_topic(workload: TopicWorkload, name: str) -> int:
     """Return the id of a topic, or suggest names like it."""
-    names = workload.topic_names
+    return find_name(workload.topic_names, name, "topic")
+
+
+def find_name(names: Any, name: str, kind: str) -> int:
+    """Return where a name is among others, or suggest names like it."""
     position: int = pc.index(names, name).as_py()
     if position >= 0:
         return position
@@ -58,4 +62,4 @@ def find_topic(workload: TopicWorkload, name: str) -> int:
         candidates = names.filter(pc.starts_with(names, name[:2]))[:MAX_CANDIDATES]
     close = difflib.get_close_matches(name, candidates.to_pylist(), n=3)
     hint = f"did you mean {', '.join(map(repr, close))}?" if close else "no name is close to it."
-    raise InputError(f"topic {name!r} is not in the workload; {hint}")
+    raise InputError(f"{kind} {name!r} is not in the workload; {hint}")

@@ -20,10 +20,11 @@ NAMED_COLUMNS = {
     "topic": "topic",
     "subscriber": "subscriber",
     "broker": "broker",
+    "other": "broker",
     "u": "subscriber",
     "v": "subscriber",
 }
-"""What columns of ids are ids of: those of an overlay's links are nodes, the subscribers."""
+"""What columns of ids are ids of: ends of links are subscribers (u, v) or brokers."""
 
 
 def named_tables(plan: Plan, workload: TopicWorkload) -> dict[str, pa.Table]:

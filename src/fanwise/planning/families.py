@@ -39,6 +39,16 @@ def whole_number(default: int, least: int) -> Setting:
     )
 
 
+def number(default: float, low: float, high: float) -> Setting:
+    """Return a knob that is a number between two others, both allowed."""
+    return Setting(
+        float,
+        default,
+        f"a number from {low:g} to {high:g}",
+        lambda value: (is_whole(value) or isinstance(value, float)) and low <= value <= high,
+    )
+
+
 def flag(default: bool) -> Setting:
     """Return a knob that is on or off."""
     return Setting(read_flag, default, "true or false", lambda value: isinstance(value, bool))
@@ -101,8 +111,10 @@ class Family:
     keys
         Tables of a plan and the columns that identify a row.
     explain, reproduce
-        What says why a plan is what it is, ``(workload, plan, topic=None) -> Explanation``, and
+        What says why a plan is what it is, ``(workload, plan, **about) -> Explanation``, and
         what repeats the paper's experiments, if anything.
+    explains
+        What ``about`` may name: one ``topic`` or one ``subscriber``.
     exports
         What writes a plan for other programs, ``(workload, plan, path, *, overwrite) -> rows``, by
         format; CSV is for all.
@@ -123,6 +135,7 @@ class Family:
     keys: Mapping[str, tuple[str, ...]]
     engines: Mapping[str, str] = field(default_factory=dict)
     explain: str | None = None
+    explains: tuple[str, ...] = ("topic",)
     reproduce: str | None = None
     open_large: str | None = None
     exports: Mapping[str, str] = field(default_factory=dict)
@@ -344,6 +357,12 @@ ASSIGN = Family(
     plots="fanwise.assign.plots:figures",
     stages={
         "algorithm": {
+            "best": Algorithm(
+                "fanwise.assign.best:solve",
+                "Gr* or SLP improved by ruin and recreate on the sides of rectangles",
+                is_seeded=True,
+                settings={"effort": number(1.0, 0.0, 1000.0)},
+            ),
             "gr-star": Algorithm(
                 "fanwise.assign.greedy:solve_offline",
                 "whoever has the fewest brokers with room first, where filters grow least (Gr*)",
@@ -353,6 +372,21 @@ ASSIGN = Family(
                 "one after the other, where filters grow least (Gr)",
                 is_seeded=True,
                 settings={"evict": one_of("none", "next", "later")},
+            ),
+            "slp": Algorithm(
+                "fanwise.assign.slp:solve",
+                "filters by linear programming on samples, rounded, then max-flow (SLP)",
+                is_seeded=True,
+                settings={
+                    "epsilon": number(0.1, 0, 1),
+                    "gamma": number(0.5, 0, 1),
+                    "accuracy": number(0.02, 0, 1),
+                    "whole": whole_number(600, 0),
+                    "balance": whole_number(10, 1),
+                    "pairs": whole_number(8000, 1),
+                    "clusters": whole_number(5, 1),
+                    "rounds": whole_number(3, 1),
+                },
             ),
             "gr-no-latency": Algorithm(
                 "fanwise.assign.greedy:solve_without_latency",
@@ -367,15 +401,80 @@ ASSIGN = Family(
             "balance": Algorithm(
                 "fanwise.assign.baselines:solve_balance", "the most even load, by max-flow"
             ),
+            "exact": Algorithm(
+                "fanwise.assign.exact:solve",
+                "the optimum, proven; up to 10 subscribers, alpha 1 or 2",
+                compared_to=100,
+                compared_for=10.0,
+            ),
         }
     },
-    default="gr-star",
+    default="best",
     keys={"assignment": ("subscriber",), "filters": ("broker",)},
+    explain="fanwise.assign.explaining.explain:explain",
+    explains=("subscriber",),
+    reproduce="fanwise.assign.reproducing.reproduce:reproduce",
+    reads="content",
+)
+
+WIRE = Family(
+    name="wire",
+    question="which broker each user is attached to, so that carrying all traffic costs least",
+    sense="min",
+    problem="fanwise.wire.problem:Wiring",
+    checks="fanwise.wire.verify:checks",
+    plots="fanwise.wire.plots:figures",
+    stages={
+        "algorithm": {
+            "best": Algorithm(
+                "fanwise.wire.best:solve",
+                "the cheapest start, improved by moves, swaps, and ruin and recreate",
+                is_seeded=True,
+                settings={"effort": number(1.0, 0.0, 1000.0)},
+            ),
+            "migration": Algorithm(
+                "fanwise.wire.migration:solve",
+                "users move one by one to wherever that lowers the cost, until none does",
+                is_seeded=True,
+                settings={"start": one_of("packing", "random", "clustering", "steiner-mixing")},
+            ),
+            "packing": Algorithm(
+                "fanwise.wire.packing:solve",
+                "the cheapest broker with room (the paper's Alg. 1)",
+            ),
+            "clustering": Algorithm(
+                "fanwise.wire.clustering:solve",
+                "users with much traffic between them together (the paper's Alg. 2)",
+            ),
+            "steiner-mixing": Algorithm(
+                "fanwise.wire.steiner_mixing:solve",
+                "a tree for each channel, then a draw by traffic (the paper's Alg. 3)",
+                is_seeded=True,
+                settings={"per_publisher": flag(False)},
+            ),
+            "random": Algorithm(
+                "fanwise.wire.random_wiring:solve",
+                "every user on a random broker",
+                is_seeded=True,
+            ),
+            "exact": Algorithm(
+                "fanwise.wire.exact:solve",
+                "the optimum, proven; very small instances",
+                compared_to=160,
+                compared_for=10.0,
+            ),
+        }
+    },
+    default="best",
+    keys={"attachments": ("subscriber",), "links": ("broker", "other")},
+    explain="fanwise.wire.explaining.explain:explain",
+    explains=("subscriber",),
+    reproduce="fanwise.wire.reproducing.reproduce:reproduce",
     reads="content",
 )
 
 FAMILIES: Mapping[str, Family] = {
-    family.name: family for family in (SELECT, PROVISION, CONNECT, ASSIGN)
+    family.name: family for family in (SELECT, PROVISION, CONNECT, ASSIGN, WIRE)
 }
 
 

@@ -6,8 +6,8 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -121,6 +121,11 @@ class Problem(ABC):
     def posed_for(self, algorithm: str) -> Problem:
         """Return the question with the limits that an algorithm takes, where they differ."""
         return self
+
+    def changed(self, change: Mapping[str, Any]) -> Problem:
+        """Return the question with other parameters, checked anew; others follow if they must."""
+        other: Problem = replace(cast(Any, self), **change)
+        return other
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from fanwise.errors import InfeasibleError
 from fanwise.planning.families import find_family
@@ -21,6 +21,7 @@ METRICS: Mapping[str, tuple[str, ...]] = {
     "provision": ("vms", "cost_machines", "cost_bandwidth"),
     "connect": ("support", "edges", "max_degree"),
     "assign": ("lbf", "late", "rms_delay", "load_stdev"),
+    "wire": ("access", "core", "overloaded"),
 }
 """What is kept of a plan's metrics at each point, by family."""
 
@@ -133,8 +134,7 @@ def sweep(
 
 def change_problem(problem: Problem, change: Mapping[str, Any]) -> Problem:
     """Return the problem with other parameters, checked anew."""
-    changed: Problem = replace(cast(Any, problem), **change)
-    return changed
+    return problem.changed(change)
 
 
 def varied(parameters: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:

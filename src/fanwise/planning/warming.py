@@ -24,6 +24,8 @@ def _tiny_content() -> ContentWorkload:
         publisher=[1.0, 1.0],
         parent=[-1, 0, 0, -1],
         share=[np.nan, 0.3, 0.3, 0.4],
+        channels=([[0.0, 0.0], [0.0, 3.0]], [[6.0, 3.0], [6.0, 6.0]]),
+        rates=([0, 1, 2, 3], [0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0]),
     )
 
 

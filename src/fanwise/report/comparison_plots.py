@@ -16,6 +16,7 @@ from fanwise.workload.look import (
     HEIGHT,
     INK,
     LINES,
+    MUTED,
     SMALL,
     VERMILION,
     new_axes,
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 
 UNITS = {"horizon_seconds": 86400}
 """What a parameter is divided by on an axis."""
-LOG_FROM = 20
-"""How far apart thresholds are drawn on a logarithmic axis."""
+LOG_FROM, LOG_AXES = 20, ("tau", "core_factor")
+"""How far apart thresholds and factors are drawn on a logarithmic axis."""
+FACTORS = {"core_factor": "core", "capacity_factor": "capacity"}
 LEGEND_ROWS, LEGEND_ROW = 4, 0.2
 """Rows of a legend that a figure has room for, and the inches that each further one takes."""
 MAX_TICKS = 8
@@ -83,7 +85,8 @@ def plot_comparison(
 def plot_sweep(points: Sequence[Point], axes_varied: Sequence[str], *, objective: str) -> Figure:
     """Draw value and bound against the last parameter that varies, one curve for each other.
 
-    Points that are lower bounds on what the algorithm reaches are hollow.
+    Points that are lower bounds on what the algorithm reaches are hollow; those whose plan breaks
+    a limit are crosses.
     """
     figure, axes = new_axes()
     drawn = [point for point in points if point.value is not None]
@@ -102,13 +105,17 @@ def plot_sweep(points: Sequence[Point], axes_varied: Sequence[str], *, objective
     places = {point.parameters[along] for point in drawn}
     if all(isinstance(place, str) for place in places):
         axes.set_ylim(bottom=0)
-    elif min(places) > 0 and max(places) >= LOG_FROM * min(places) and along == "tau":
+    elif min(places) > 0 and max(places) >= LOG_FROM * min(places) and along in LOG_AXES:
         axes.set_xscale("log")
         if len(places) <= MAX_TICKS:
             axes.minorticks_off()
             axes.set_xticks(sorted(places), [f"{place:g}" for place in sorted(places)])
+    elif all(isinstance(place, int) for place in places):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(_label(along))
     axes.set_ylabel(objective)
+    if not all(point.feasible for point in drawn):
+        axes.plot([], [], "X", color=MUTED, markerfacecolor="white", label="breaks a limit")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     rows_too_many = max(len(groups) - LEGEND_ROWS, 0)
     figure.set_figheight(figure.get_figheight() + LEGEND_ROW * rows_too_many)
@@ -132,9 +139,9 @@ def _draw_curve(
         axes.plot(
             [at],
             [point.value],
-            marker="o",
+            marker="o" if point.feasible else "X",
             color=colour,
-            markerfacecolor=colour if point.is_exact else "white",
+            markerfacecolor=colour if point.is_exact and point.feasible else "white",
         )
 
 
@@ -144,6 +151,8 @@ def _say(name: str, value: Any) -> str:
         return span(value)
     if name == "message_bytes":
         return f"{number(value)} bytes"
+    if name in FACTORS:
+        return f"{FACTORS[name]} x {number(value)}"
     return value if isinstance(value, str) else f"{name} {number(value)}"
 
 
@@ -167,5 +176,13 @@ def _label(key: str) -> str:
         "message_bytes": "message size (bytes)",
         "horizon_seconds": "horizon (days)",
         "instance": "type of machine",
+        "max_degree": "degree limit",
+        "max_edges": "link limit",
+        "budget_ratio": "budget ratio",
+        "alpha": "rectangles of a filter (alpha)",
+        "max_delay": "delay limit",
+        "lbf_max": "load limit (load-balance factor)",
+        "core_factor": "costs between brokers (times theirs)",
+        "capacity_factor": "capacities (times theirs)",
     }
     return labels.get(key, key)

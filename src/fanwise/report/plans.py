@@ -18,7 +18,7 @@ from fanwise.workload.topic import TopicWorkload
 
 PREVIEW_ROWS = 8
 LEAST_GAP = 1e-4
-NAMES = {"provision": "total cost"}
+NAMES = {"provision": "total cost", "assign": "total bandwidth", "wire": "total cost"}
 """What an objective is called, where it has a name."""
 
 

@@ -6,10 +6,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from fanwise.report.page import Facts, Item, Picture, Section, Table
+from fanwise.workload.content import ContentWorkload
+from fanwise.workload.content_plots import content_figures
+from fanwise.workload.content_statistics import (
+    content_counts,
+    content_statistics,
+    content_statistics_tables,
+)
 from fanwise.workload.plots import figures
 from fanwise.workload.statistics import Statistics, workload_statistics
 from fanwise.workload.tables import counts, tables
 from fanwise.workload.topic import TopicWorkload
+
+
+def content_section(workload: ContentWorkload, *, title: str = "Workload") -> Section:
+    """Describe a content workload by counts, pictures and tables."""
+    statistics = content_statistics(workload)
+    items: list[Item] = [Facts(content_counts(statistics), is_prominent=True)]
+    drawn = content_figures(statistics)
+    items += [Picture(_words(name).capitalize(), figure) for name, figure in drawn.items()]
+    found = content_statistics_tables(statistics)
+    items += [Table(table.columns, table.rows, title=table.title) for table in found]
+    return Section(title, items)
 
 
 def workload_section(

@@ -111,6 +111,28 @@ def _plane(points: FloatArray) -> FloatArray:
     return np.column_stack([points[:, 0], np.zeros(len(points))])
 
 
+@styled
+def channels(statistics: ContentStatistics) -> Figure:
+    """Draw subscribers and events of each channel, in the channels' own order."""
+    figure, axes = new_axes()
+    wanting = statistics.channel_spread["subscribers"]
+    events = statistics.channel_spread["events"]
+    if not len(wanting):
+        say_empty(axes, "no channels")
+        return figure
+    edges = np.arange(len(wanting) + 1) - 0.5
+    axes.stairs(wanting, edges, fill=True, color=BLUE, alpha=0.35, label="subscribers")
+    axes.set_xlabel("Channel")
+    axes.set_ylabel("Subscribers")
+    other = axes.twinx()
+    other.stairs(events, edges, color=VERMILION, linewidth=1.2, label="events (right)")
+    other.set_ylim(bottom=0)
+    other.set_ylabel("Events per period")
+    handles = [part for side in (axes, other) for part in side.get_legend_handles_labels()[0]]
+    axes.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return figure
+
+
 def _note(axes: Axes, text: str) -> None:
     axes.set_title(text, fontsize=8, color=MUTED, loc="left")
 
@@ -122,5 +144,8 @@ PICTURES: dict[str, Callable[[ContentStatistics], Figure]] = {
 
 
 def content_figures(statistics: ContentStatistics) -> dict[str, Figure]:
-    """Draw every picture, by file name."""
-    return {name: draw(statistics) for name, draw in PICTURES.items()}
+    """Draw every picture, by file name; that of the channels where there are any."""
+    figures = {name: draw(statistics) for name, draw in PICTURES.items()}
+    if statistics.channel_spread:
+        figures["channels"] = channels(statistics)
+    return figures

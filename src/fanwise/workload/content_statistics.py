@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from fanwise.arrays.flows import group_alike, least_lbf
 from fanwise.arrays.latencies import shortest_latencies
 from fanwise.arrays.rectangles import bounding_box
 from fanwise.progress import SILENT, Progress
+from fanwise.workload.channel_statistics import channel_statistics
 from fanwise.workload.content import ContentWorkload
 from fanwise.workload.latency import allowed_brokers, path_latencies
 from fanwise.workload.statistics import SUMMARY
@@ -38,23 +39,41 @@ class ContentStatistics:
     least_lbf
         Least load-balance factor that serves everybody within the delay; None where that is
         unknown, for want of a tree, or impossible.
+    channel_spread
+        Values by name that vary over channels: subscribers, and events somebody else wants.
     """
 
     workload: ContentWorkload
     counts: dict[str, Any]
     spread: dict[str, FloatArray]
     least_lbf: float | None
+    channel_spread: dict[str, FloatArray] = field(default_factory=dict)
 
     def summaries(self) -> dict[str, dict[str, float | None]]:
         """Return mean and quantiles of everything that varies."""
         return {name: summarise(values) for name, values in self.spread.items()}
 
+    def channel_summaries(self) -> dict[str, dict[str, float | None]]:
+        """Return mean and quantiles of what varies over channels."""
+        return {name: summarise(values) for name, values in self.channel_spread.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
         least = {"least_lbf": self.least_lbf}
         names = {name.replace(" ", "_"): value for name, value in self.counts.items()}
-        summaries = {name.replace(" ", "_"): value for name, value in self.summaries().items()}
-        return {**names, **least, "settings": self.workload.settings, "distributions": summaries}
+        told = {
+            **names,
+            **least,
+            "settings": self.workload.settings,
+            "distributions": _as_json(self.summaries()),
+        }
+        if self.channel_spread:
+            told["channel_distributions"] = _as_json(self.channel_summaries())
+        return told
+
+
+def _as_json(summaries: dict[str, dict[str, float | None]]) -> dict[str, Any]:
+    return {name.replace(" ", "_"): value for name, value in summaries.items()}
 
 
 def summarise(values: npt.NDArray[Any]) -> dict[str, float | None]:
@@ -89,8 +108,12 @@ def content_statistics(
         part = getattr(workload, name)
         if part is not None:
             counts[f"{name} cells" if name == "density" else name] = len(part.lo)
-    if workload.rates is not None:
-        counts["events published per period"] = float(workload.rates.rate.sum())
+    channel_spread: dict[str, FloatArray] = {}
+    if workload.channels is not None and workload.rates is not None:
+        with progress.step("Measuring channels"):
+            found, by_subscriber, channel_spread = channel_statistics(workload)
+            counts |= found
+            spread |= by_subscriber
     least = None
     if workload.parent is not None:
         counts["levels"] = count_levels(workload)
@@ -107,7 +130,7 @@ def content_statistics(
         if workload.share is not None:
             with progress.step("Balancing by a maximum flow"):
                 least, _ = least_lbf(group_alike(candidates, workload.num_brokers), workload.share)
-    return ContentStatistics(workload, counts, spread, least)
+    return ContentStatistics(workload, counts, spread, least, channel_spread)
 
 
 def count_levels(workload: ContentWorkload) -> int:
@@ -131,11 +154,17 @@ def content_counts(statistics: ContentStatistics) -> list[tuple[str, Any]]:
     return [*facts, *((f"meant for {name}", value) for name, value in settings.items())]
 
 
-def content_statistics_table(statistics: ContentStatistics) -> StatisticsTable:
-    """Return mean and quantiles of what varies over subscribers."""
-    summaries = statistics.summaries()
+def content_statistics_tables(statistics: ContentStatistics) -> list[StatisticsTable]:
+    """Return mean and quantiles of what varies over subscribers, and over channels if any."""
+    tables = [_table("Distributions over subscribers", statistics.summaries())]
+    if statistics.channel_spread:
+        tables.append(_table("Distributions over channels", statistics.channel_summaries()))
+    return tables
+
+
+def _table(title: str, summaries: dict[str, dict[str, float | None]]) -> StatisticsTable:
     rows = [
         [_NAMES.get(name, name), *(summary[name] for summary in summaries.values())]
         for name in SUMMARY
     ]
-    return StatisticsTable("Distributions over subscribers", ["", *summaries], rows)
+    return StatisticsTable(title, ["", *summaries], rows)

@@ -15,7 +15,7 @@ least, to hold whoever is left (``grown`` counts them).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from fanwise.assign.slp_steps.candidates import (
 )
 from fanwise.assign.slp_steps.covering import cover_rest, covering_brokers, expanded, lay_out
 from fanwise.assign.slp_steps.level import Level, take_rows
-from fanwise.assign.slp_steps.relaxation import Sample, relax
+from fanwise.assign.slp_steps.relaxation import Relaxed, Sample, relax
 from fanwise.assign.slp_steps.rounding import round_parts
 
 START = 4
@@ -63,7 +63,7 @@ class Knobs:
         Super-subscriptions per broker; the paper's 5.
     rounds
         Relaxations at each inner node, at most.
-    gap
+    accuracy
         Relative accuracy of a relaxation.
     """
 
@@ -74,7 +74,7 @@ class Knobs:
     pairs: int = 8000
     clusters: int = 5
     rounds: int = 3
-    gap: float = 0.02
+    accuracy: float = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +91,8 @@ class Preliminary:
         Relaxations solved.
     grown
         Subscribers whom filters had to be enlarged for afterwards.
+    whole
+        The relaxation of everybody, where it was given everybody.
     """
 
     filters: Filters
@@ -98,6 +100,16 @@ class Preliminary:
     is_whole: bool
     rounds: int
     grown: int
+    whole: RelaxedTypes | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RelaxedTypes:
+    """A relaxation of some types, and its solution; None where loads cannot be held."""
+
+    sample: Sample
+    candidates: Candidates
+    relaxed: Relaxed | None
 
 
 def preliminary_filters(level: Level, knobs: Knobs, rng: np.random.Generator) -> Preliminary:
@@ -110,8 +122,9 @@ def preliminary_filters(level: Level, knobs: Knobs, rng: np.random.Generator) ->
         nothing = lay_out(nobody, empty, empty, level.num_brokers, level.alpha)
         return Preliminary(nothing, 0.0, True, 0, 0)
     if len(wanting) <= knobs.whole:
-        filters, fractional = _filters_for(level, wanting, level.weight[wanting], knobs, rng)
-        return Preliminary(filters, fractional, True, 1, 0)
+        whole = relax_types(level, wanting, level.weight[wanting], knobs, rng)
+        filters, fractional = _round(level, whole, rng)
+        return Preliminary(filters, fractional, True, 1, 0, whole)
     return _search(level, wanting, knobs, rng)
 
 
@@ -129,7 +142,7 @@ def _search(
         while solved < knobs.rounds and valid < most_valid:
             drawn = _draw(people * doubling, math.ceil(10 * size * math.log(size)), rng)
             types, load = _with_balance(level, wanting, people, drawn, knobs, rng)
-            filters, value = _filters_for(level, types, load, knobs, rng)
+            filters, value = _round(level, relax_types(level, types, load, knobs, rng), rng)
             solved += 1
             fractional = max(fractional, value)
             longer = expanded(filters, knobs.epsilon)
@@ -184,27 +197,27 @@ def _uncovered(level: Level, filters: Filters, wanting: LongArray) -> LongArray:
     return np.flatnonzero(counts == 0)
 
 
-def _filters_for(
+def relax_types(
     level: Level, types: LongArray, load: LongArray, knobs: Knobs, rng: np.random.Generator
-) -> tuple[Filters, float]:
-    """Return filters that cover some types, and the relaxation's value from below."""
+) -> RelaxedTypes:
+    """Solve the relaxation of some types, each with a load, at the desired factor if it can be."""
     sample = _sample(level, types, load)
     candidates = _candidates(level, sample, level.places[types], knobs, rng)
-    relaxed = relax(sample, candidates, knobs.gap)
+    relaxed = relax(sample, candidates, knobs.accuracy)
     if relaxed is None:  # loads within rounding of the limits: only rectangles matter then
-        free = Sample(
-            sample.lo,
-            sample.hi,
-            sample.allowed,
-            sample.load,
-            sample.limits * 1.05 + 1,
-            sample.alpha,
-        )
-        relaxed = relax(free, candidates, knobs.gap)
-    if relaxed is None:
+        free = replace(sample, limits=sample.limits * 1.05 + 1)
+        relaxed = relax(free, candidates, knobs.accuracy)
+    return RelaxedTypes(sample, candidates, relaxed)
+
+
+def _round(level: Level, found: RelaxedTypes, rng: np.random.Generator) -> tuple[Filters, float]:
+    """Return filters that cover a relaxation's types, and its value from below."""
+    candidates = found.candidates
+    if found.relaxed is None:
         chosen, fractional = np.arange(len(candidates.lo)), 0.0
     else:
-        chosen, fractional = round_parts(sample, candidates, relaxed, rng), relaxed.bound
+        chosen = round_parts(found.sample, candidates, found.relaxed, rng)
+        fractional = found.relaxed.bound
     broker = candidates.broker[chosen]
     lo, hi = candidates.lo[chosen], candidates.hi[chosen]
     return lay_out(broker, lo, hi, level.num_brokers, level.alpha), fractional

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
 from fanwise.arrays.flows import Groups, group_alike
 from fanwise.arrays.rectangle_kernels import Density
+
+if TYPE_CHECKING:
+    from fanwise.assign.problem import Assignment
 
 STEPS = 4
 """In so many steps the load-balance factor rises from the desired one to the maximum."""
@@ -120,6 +124,15 @@ def make_level(
         alpha=alpha,
         density=density,
     )
+
+
+def level_of_leaves(problem: Assignment, allowed: Csr) -> Level:
+    """Return all leaves as one level, under the global limits; brokers keep their ids."""
+    ground = problem.ground
+    factors = np.linspace(problem.lbf, problem.lbf_max, STEPS + 1)
+    limits = np.array([problem.limits(float(lbf)) for lbf in factors])
+    places = problem.workload.positions
+    return make_level(ground.lo, ground.hi, places, allowed, limits, ground.alpha, ground.density)
 
 
 def take_rows(csr: Csr, rows: LongArray) -> Csr:

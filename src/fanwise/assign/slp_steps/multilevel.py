@@ -20,7 +20,7 @@ from fanwise.arrays.flows import RELATIVE_TOLERANCE
 from fanwise.assign.ground import Filters
 from fanwise.assign.problem import Assignment
 from fanwise.assign.slp_steps.assigning import assign
-from fanwise.assign.slp_steps.coreset import Knobs, preliminary_filters
+from fanwise.assign.slp_steps.coreset import Knobs, RelaxedTypes, preliminary_filters
 from fanwise.assign.slp_steps.level import STEPS, Level, make_level, take_rows
 from fanwise.planning.problem import Run
 
@@ -37,6 +37,8 @@ class Descent:
         Broker, lower and upper sides of preliminary filters of leaves, in parts.
     fractional
         The relaxation's value at the root.
+    whole, children
+        That relaxation, if it was of everybody, and the brokers that it is about.
     """
 
     broker_of_subscriber: IntArray
@@ -46,6 +48,8 @@ class Descent:
     relaxations: int = 0
     grown: int = 0
     repairs: int = 0
+    whole: RelaxedTypes | None = None
+    children: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,7 @@ def _share_out(
     found.repairs += done.repairs
     if node == problem.ground.num_brokers:
         found.fractional, found.is_whole = chosen.fractional, chosen.is_whole
+        found.whole, found.children = chosen.whole, ids
     _keep_leaf_boxes(tree, ids, done.filters, found)
     return [
         (int(child), subscribers[done.broker_of_subscriber == i]) for i, child in enumerate(ids)
@@ -169,7 +174,7 @@ def allowed_children(rows: Csr, leaves_below: BoolArray, gamma: float) -> Csr:
     part = in_time / leaves_below.sum(axis=1)[key % num_children]
     most = np.zeros(num_rows)
     np.maximum.at(most, key // num_children, part)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         halvings = np.maximum(np.ceil(np.log2(gamma) - np.log2(most)), 0)
     needed = np.where(most > 0, gamma * 2.0**-halvings, np.inf)
     keep = part >= np.minimum(needed, most)[key // num_children]

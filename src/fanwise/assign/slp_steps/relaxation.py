@@ -67,12 +67,16 @@ class Relaxed:
         A lower bound on the relaxation over all the candidates.
     chosen, part
         The candidates with a positive y, and that y.
+    pair_price, load_price
+        Prices of C4 by pair and of C3 by broker, none negative, that prove the bound.
     """
 
     value: float
     bound: float
     chosen: LongArray
     part: FloatArray
+    pair_price: FloatArray
+    load_price: FloatArray
 
 
 def relax(sample: Sample, candidates: Candidates, gap: float = GAP) -> Relaxed | None:
@@ -86,22 +90,27 @@ def relax(sample: Sample, candidates: Candidates, gap: float = GAP) -> Relaxed |
     cost = candidates.measure / unit
     master = _Master(sample, len(cost))
     master.add(_first_columns(sample, candidates, held), cost, candidates.broker, held)
-    value, bound = np.inf, 0.0
+    value, bound = np.inf, -np.inf
     parts: tuple[LongArray, FloatArray] = np.empty(0, dtype=np.int64), np.empty(0)
+    prices = np.empty(0), np.empty(0)
     for _ in range(ROUNDS):
         if not master.solve():
-            return None if np.isinf(value) else Relaxed(value * unit, bound * unit, *parts)
+            if np.isinf(value):
+                return None
+            break
         value, parts = master.value, master.parts()
         reduced = cost - sum_prices(*held, master.pair_price)
-        bound = max(bound, lower_bound(sample, master, candidates.indptr, reduced))
-        if value - bound <= gap * value:
+        proven = lower_bound(sample, master, candidates.indptr, reduced)
+        if proven > bound:
+            bound, prices = proven, (master.pair_price * unit, master.load_price * unit)
+        if value - max(bound, 0.0) <= gap * value:
             break
         slot_price = master.slot_price[candidates.broker]
         new = most_negative(candidates.indptr, reduced + slot_price, master.is_in, MOST_AT_ONCE)
         if len(new) == 0:
             break
         master.add(new, cost, candidates.broker, held)
-    return Relaxed(value * unit, bound * unit, *parts)
+    return Relaxed(value * unit, max(bound, 0.0) * unit, *parts, *prices)
 
 
 def lower_bound(sample: Sample, master: _Master, indptr: LongArray, reduced: FloatArray) -> float:

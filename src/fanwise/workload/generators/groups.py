@@ -40,7 +40,7 @@ DIFFUSION = {"L": 0.55, "H": 0.0}
 GENERALISATION = {"L": 0.01, "H": 0.10}
 REGIONS = {"Asia": 4, "North America": 1, "Europe": 4}
 
-_CENTRES = np.array([[-37.5, 145.2], [0.0, 0.0], [100.0, 0.0]])  # ms: 150, 200 and 100 apart
+CENTRES = np.array([[-37.5, 145.2], [0.0, 0.0], [100.0, 0.0]])  # ms: 150, 200 and 100 apart
 _CITIES = 25  # of each continent
 _CITY_SPREAD, _LOCAL_SPREAD = 20.0, 3.0  # ms, along each axis
 _AFFINITY = 0.7  # of continents to topics, in logarithms, at each level
@@ -260,7 +260,7 @@ def _place(
         return _place_on_nodes(nodes, region, rng)
     dims = setup.dims
     centres = np.zeros((len(REGIONS), dims))
-    centres[:, : min(dims, 2)] = _CENTRES[:, : min(dims, 2)]
+    centres[:, : min(dims, 2)] = CENTRES[:, : min(dims, 2)]
     cities = centres[:, None] + _CITY_SPREAD * rng.standard_normal((len(REGIONS), _CITIES, dims))
     weights = np.arange(1, _CITIES + 1) ** -0.5
     cumulative = np.cumsum(weights) / weights.sum()

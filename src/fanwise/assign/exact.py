@@ -1,0 +1,349 @@
+"""The optimum for a handful of subscribers, by trying every assignment in a good order.
+
+All assignments within the latency and load limits are listed. The filter of a broker has to hold
+what everybody below it wants, so that the least cover of that by alpha rectangles, summed over
+brokers, is a lower bound for each; least covers are found by :mod:`fanwise.assign.covers`.
+Assignments are looked at from the lowest bound up, until one costs no more than the next bound.
+
+In trees of one level the bound is what the assignment costs: the first one is the optimum. Below
+inner brokers a broker's least cover may not be the best for the brokers above it. There every
+combination of covers is tried that may still cost less than the best plan so far: a cover, of the
+children's rectangles, for each inner broker, and no more excess over the least covers, all in all,
+than the difference.
+
+Both steps are complete, so that the plan is optimal and ``bound`` is its objective, up to rounding;
+a time limit or gap that ends the search leaves the next lower bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.assign.baselines import balanced
+from fanwise.assign.covers import (
+    Cover,
+    Grid,
+    count_rectangles,
+    least_cover,
+    list_covers,
+    make_grid,
+    sides_of,
+)
+from fanwise.assign.filters import fit_filters
+from fanwise.assign.ground import Filters, Ground
+from fanwise.assign.problem import Assignment, make_tables
+from fanwise.errors import ParameterError
+from fanwise.planning.problem import Outcome, Run
+
+MOST_SUBSCRIBERS = 10
+MOST_ASSIGNMENTS = 100_000
+MOST_COVERS = 100_000_000
+"""Rectangles of the grid, times sets of subscribers, if filters may have two of them."""
+
+FIRST = 100
+"""Assignments whose filters are fitted greedily for a first plan."""
+
+SLACK = 1e-12
+
+
+def solve(problem: Assignment, run: Run) -> Outcome:
+    """Find the optimum, or the best plan within the time limit.
+
+    Where no assignment keeps the limits, the most even one is returned, which breaks them.
+
+    Complexity: O(product of the numbers of candidates + 2^subscribers x grid rectangles) in trees
+    of one level; below inner brokers the number of near-optimal covers adds to that.
+    """
+    refuse_large(problem)
+    brokers = list_assignments(problem)
+    if len(brokers) == 0 and problem.ground.num_subscribers:
+        even = balanced(problem)
+        return Outcome(make_tables(even, fit_filters(problem.ground, even)))
+    with run.progress.step("trying every assignment"):
+        search = Search(problem.ground, brokers)
+        is_interrupted = search.run(run)
+    assigned, filters = brokers[search.best_row].astype(np.int32), search.filters()
+    cost = float(problem.ground.measures(filters).sum())
+    return Outcome(
+        make_tables(assigned, filters),
+        bound=cost if search.is_proven else min(search.bound, cost),
+        metrics={
+            "proven": search.is_proven,
+            "assignments": len(brokers),
+            "examined": search.num_examined,
+        },
+        is_interrupted=is_interrupted,
+    )
+
+
+def refuse_large(problem: Assignment) -> None:
+    """Raise where trying everything would take too long, saying what is too much."""
+    ground = problem.ground
+    count = ground.num_subscribers
+    ways = np.prod(np.maximum(np.diff(ground.indptr), 1).astype(float))
+    limit = f"'best' above {MOST_SUBSCRIBERS} subscribers (here {count:,})"
+    if count <= MOST_SUBSCRIBERS:
+        limit = f"'best' above {MOST_ASSIGNMENTS:,} assignments (here {ways:,.0f})"
+    if count > MOST_SUBSCRIBERS or ways > MOST_ASSIGNMENTS:
+        raise ParameterError("algorithm", limit, "exact")
+    lo, hi = wanted(ground)
+    if ground.alpha == 1 or len(np.unique(np.hstack([lo, hi]), axis=0)) <= ground.alpha:
+        return
+    if ground.alpha > 2:
+        limit = f"'best' above alpha 2 (here {ground.alpha})"
+        raise ParameterError("algorithm", limit, "exact")
+    work = count_rectangles(sides_of(lo, hi, ground.density)) << len(lo)
+    if work > MOST_COVERS:
+        limit = f"'best' above {MOST_COVERS:,} covers of sets of subscribers (here {work:,})"
+        raise ParameterError("algorithm", limit, "exact")
+
+
+def wanted(ground: Ground) -> tuple[FloatArray, FloatArray]:
+    """Return the boxes of those who want something."""
+    wants = ground.lo[:, 0] <= ground.hi[:, 0]
+    return ground.lo[wants], ground.hi[wants]
+
+
+def list_assignments(problem: Assignment) -> IntArray:
+    """Return the broker of each subscriber in all assignments that keep the limits, as rows."""
+    ground = problem.ground
+    limits = problem.limits(problem.lbf_max)
+    found = np.zeros((1, 0), dtype=np.int32)
+    loads = np.zeros((1, ground.num_brokers), dtype=np.int32)
+    for j in range(ground.num_subscribers):
+        choices = ground.brokers[ground.indptr[j] : ground.indptr[j + 1]]
+        row = np.repeat(np.arange(len(found)), len(choices))
+        last = np.tile(choices, len(found))
+        found, loads = np.column_stack([found[row], last]).astype(np.int32), loads[row]
+        loads[np.arange(len(row)), last] += 1
+        keep = loads[np.arange(len(row)), last] <= limits[last]
+        found, loads = found[keep], loads[keep]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """A broker's filter, and what it and those below it cost."""
+
+    cover: Cover
+    cost: float
+    below: tuple[tuple[int, Cover], ...] = ()
+
+
+@dataclass(eq=False)
+class Search:
+    """Assignments from the lowest bound up.
+
+    Attributes
+    ----------
+    best, best_row
+        What the best plan costs, and which assignment it has.
+    bound
+        What no plan costs less than.
+    """
+
+    ground: Ground
+    brokers: IntArray
+    best: float = np.inf
+    best_row: int = 0
+    bound: float = 0.0
+    is_proven: bool = False
+    num_examined: int = 0
+    _best_covers: tuple[tuple[int, Cover], ...] = ()
+    _least: dict[int, Cover] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ground = self.ground
+        self._wants = np.flatnonzero(ground.lo[:, 0] <= ground.hi[:, 0])
+        lo, hi = wanted(ground)
+        self._boxes: tuple[LongArray, LongArray] | None = None
+        if len(lo):
+            self._grid: Grid = make_grid(sides_of(lo, hi, ground.density), ground.density)
+            self._boxes = self._grid.places(lo, hi)
+        self._sets = self._sets_below()
+        self._lower = self._bounds()
+
+    def run(self, run: Run) -> bool:
+        """Search until the optimum is proven or a limit of the run is reached; True: Ctrl-C."""
+        order = np.argsort(self._lower, kind="stable")
+        for row in order[:FIRST]:
+            self._keep(int(row), self._fit(int(row)))
+        try:
+            for row in order:
+                self.bound = float(self._lower[row])
+                if self.bound >= self.best * (1 - SLACK):
+                    break
+                if run.is_over() or self.best - self.bound <= (run.gap or 0.0) * self.best:
+                    return False
+                self._examine(int(row))
+        except KeyboardInterrupt:
+            return True
+        self.is_proven = True
+        return False
+
+    def filters(self) -> Filters:
+        """Return the best filters found."""
+        filters = self.ground.no_filters()
+        for broker, cover in self._best_covers:
+            count = len(cover.lo)
+            filters.lo[broker, :count] = self._grid.coordinates(cover.lo)
+            filters.hi[broker, :count] = self._grid.coordinates(cover.hi)
+            filters.counts[broker] = count
+        return filters
+
+    def _sets_below(self) -> LongArray:
+        """Return, for each assignment and broker, who is below that wants something, as bits."""
+        ground = self.ground
+        sets = np.zeros((len(self.brokers), ground.num_brokers), dtype=np.int64)
+        rows = np.arange(len(self.brokers))
+        for bit, j in enumerate(self._wants):
+            sets[rows, self.brokers[:, j]] |= 1 << bit
+        for broker in ground.bottom_up:
+            if ground.parent[broker] >= 0:
+                sets[:, ground.parent[broker]] |= sets[:, broker]
+        return sets
+
+    def _bounds(self) -> FloatArray:
+        """Return the sum of least covers for each assignment."""
+        different, place = np.unique(self._sets, return_inverse=True)
+        mass = np.array([self._least_of(int(some)).mass if some else 0.0 for some in different])
+        total: FloatArray = mass[place.reshape(self._sets.shape)].sum(axis=1)
+        return total
+
+    def _boxes_of(self, some: int) -> tuple[LongArray, LongArray]:
+        assert self._boxes is not None
+        member = [bit for bit in range(len(self._wants)) if some >> bit & 1]
+        return distinct(self._boxes[0][member], self._boxes[1][member])
+
+    def _least_of(self, some: int) -> Cover:
+        if some not in self._least:
+            boxes = self._boxes_of(some)
+            self._least[some] = least_cover(self._grid, *boxes, self.ground.alpha)
+        return self._least[some]
+
+    def _keep(self, row: int, found: Option) -> None:
+        if found.cost < self.best:
+            self.best, self.best_row, self._best_covers = found.cost, row, found.below
+
+    def _fit(self, row: int) -> Option:
+        """Return least covers from the leaves up."""
+        ground = self.ground
+        held: dict[int, list[Cover]] = {}
+        below, cost = [], 0.0
+        for broker in ground.bottom_up.tolist():
+            if not self._sets[row, broker]:
+                continue
+            cover = self._least_of(int(self._sets[row, broker]))
+            if held.get(broker):
+                cover = least_cover(self._grid, *gather(held[broker]), ground.alpha)
+            held.setdefault(int(ground.parent[broker]), []).append(cover)
+            below.append((broker, cover))
+            cost += cover.mass
+        return Option(Cover(*self._nothing(), 0.0), cost, tuple(below))
+
+    def _nothing(self) -> tuple[LongArray, LongArray]:
+        empty = np.empty((0, self.ground.event_dims), dtype=np.int64)
+        return empty, empty
+
+    def _examine(self, row: int) -> None:
+        """Look for the cheapest filters of an assignment, if they beat the best plan."""
+        self.num_examined += 1
+        cost, below = 0.0, []
+        lower = float(self._lower[row])
+        for top in np.flatnonzero(self.ground.parent < 0).tolist():
+            if not self._sets[row, top]:
+                continue
+            spare = self.best - lower  # shrinks as trees turn out to cost more than their bound
+            cheapest = min(
+                self._options(row, top, spare), key=lambda option: option.cost, default=None
+            )
+            if cheapest is None:
+                return
+            lower += cheapest.cost - self._lower_below(row, top)
+            cost += cheapest.cost
+            below.extend([*cheapest.below, (top, cheapest.cover)])
+        self._keep(row, Option(Cover(*self._nothing(), 0.0), cost, tuple(below)))
+
+    def _lower_below(self, row: int, broker: int) -> float:
+        """Return the sum of least covers of a broker and those below it."""
+        own = int(self._sets[row, broker])
+        total = self._least_of(own).mass if own else 0.0
+        for child in np.flatnonzero(self.ground.parent == broker).tolist():
+            total += self._lower_below(row, child)
+        return total
+
+    def _options(self, row: int, broker: int, spare: float) -> list[Option]:
+        """Return filters of a broker and those below, that exceed the bounds by no more."""
+        children = [
+            child
+            for child in np.flatnonzero(self.ground.parent == broker).tolist()
+            if self._sets[row, child]
+        ]
+        own = int(self._sets[row, broker])
+        most = self._least_of(own).mass
+        slack = spare + SLACK * (1 + abs(most))
+        if not children:
+            covers = list_covers(self._grid, *self._boxes_of(own), self.ground.alpha, most + slack)
+            return [Option(cover, cover.mass) for cover in covers]
+        lower = sum(self._lower_below(row, child) for child in children)
+        found: dict[bytes, Option] = {}
+        for parts in self._combinations(row, children, slack):
+            cost = sum(part.cost for part in parts)
+            below = tuple(
+                entry
+                for child, part in zip(children, parts, strict=True)
+                for entry in (*part.below, (child, part.cover))
+            )
+            covers = [parts[0].cover]
+            if len(parts) > 1:
+                boxes = gather([part.cover for part in parts])
+                room = most + slack - (cost - lower)
+                covers = self._covers_above(broker, boxes, room)
+            for cover in covers:
+                key = np.hstack([cover.lo, cover.hi]).tobytes()
+                if key not in found or found[key].cost > cost + cover.mass:
+                    found[key] = Option(cover, cost + cover.mass, below)
+        return list(found.values())
+
+    def _covers_above(
+        self, broker: int, boxes: tuple[LongArray, LongArray], most: float
+    ) -> list[Cover]:
+        """Return covers of children's rectangles; just the least where nobody is above."""
+        if self.ground.parent[broker] >= 0:
+            return list_covers(self._grid, *boxes, self.ground.alpha, most)
+        least = least_cover(self._grid, *boxes, self.ground.alpha)
+        return [least] if least.mass <= most else []
+
+    def _combinations(
+        self, row: int, children: list[int], spare: float
+    ) -> Iterator[tuple[Option, ...]]:
+        """Yield an option for each child, all together within the excess that is to spare."""
+        if not children:
+            yield ()
+            return
+        lower = self._lower_below(row, children[0])
+        for option in self._options(row, children[0], spare):
+            for rest in self._combinations(row, children[1:], spare - (option.cost - lower)):
+                yield (option, *rest)
+
+
+def distinct(lo: LongArray, hi: LongArray) -> tuple[LongArray, LongArray]:
+    """Return boxes that are within no other one, each once."""
+    both = np.unique(np.hstack([lo, hi]), axis=0)
+    dims = lo.shape[1]
+    lo, hi = np.ascontiguousarray(both[:, :dims]), np.ascontiguousarray(both[:, dims:])
+    inside = (lo[:, None] >= lo).all(axis=2) & (hi[:, None] <= hi).all(axis=2)
+    keep = inside.sum(axis=1) == 1
+    return lo[keep], hi[keep]
+
+
+def gather(covers: list[Cover]) -> tuple[LongArray, LongArray]:
+    """Return the rectangles of several covers together."""
+    return distinct(
+        np.concatenate([cover.lo for cover in covers]),
+        np.concatenate([cover.hi for cover in covers]),
+    )

@@ -1,0 +1,1 @@
+"""Why an assignment is what it is."""

@@ -1,0 +1,1 @@
+"""Ruin and recreate on the rectangles of filters: how ``best`` improves an assignment."""

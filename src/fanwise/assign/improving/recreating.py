@@ -1,0 +1,158 @@
+"""Places for those without a broker: where they fit already, else where filters grow least."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.jit import kernel
+from fanwise.arrays.rectangle_kernels import find_container, least_growth
+from fanwise.arrays.rectangle_moves import enlarge
+from fanwise.assign.ground import Ground
+from fanwise.assign.improving.live import MOVED, WORK, Live, shift, touch
+from fanwise.assign.improving.shrinking import is_elsewhere
+
+
+class Evicted(NamedTuple):
+    """Who waits for a broker: the place given up, the type, and how many."""
+
+    places: LongArray
+    types: IntArray
+    amounts: LongArray
+
+
+@kernel
+def recreate(
+    ground: Ground, live: Live, evicted: Evicted, count: int, budget: float, barred: int
+) -> float:
+    """Place everybody who waits, the largest wishes first; return by how much filters grow.
+
+    Infinite where somebody finds no room, or as soon as it would be ``budget`` or more. The filter
+    of broker ``barred`` may not grow.
+    """
+    cost = 0.0
+    lo, hi, counts = live.filters
+    indptr, brokers, boxes_lo, boxes_hi = ground.indptr, ground.brokers, ground.lo, ground.hi
+    limits, loads, counters = live.limits, live.loads, live.counters
+    amounts, first, size, listed = live.amounts, live.first, live.size, live.listed
+    listed_type, spot = live.listed_type, live.spot
+    for k in np.argsort(evicted.types[:count]):
+        t, left = evicted.types[k], evicted.amounts[k]
+        while left > 0:
+            if counters[MOVED] == len(live.moved):
+                return np.inf
+            place = find_free_place(
+                lo, hi, counts, indptr, brokers, limits, loads, boxes_lo, boxes_hi, t
+            )
+            counters[WORK] += indptr[t + 1] - indptr[t]
+            if place < 0:
+                growth, place = cheapest_place(ground, live, t, budget - cost, barred)
+                if place < 0 or cost + growth >= budget:
+                    return np.inf
+                touch(ground, live, brokers[place])
+                grow_path(ground, live, brokers[place], t, np.inf, True)
+                cost += growth
+            b = brokers[place]
+            some = min(left, limits[b] - loads[b])
+            left -= some
+            row = counters[MOVED]
+            live.moved[row] = place
+            live.moved_type[row] = t
+            live.moved_by[row] = some
+            counters[MOVED] = row + 1
+            shift(amounts, loads, first, size, listed, listed_type, spot, b, place, t, some)
+    return cost
+
+
+@kernel
+def find_free_place(
+    lo: FloatArray,
+    hi: FloatArray,
+    counts: LongArray,
+    indptr: LongArray,
+    brokers: IntArray,
+    limits: LongArray,
+    loads: LongArray,
+    boxes_lo: FloatArray,
+    boxes_hi: FloatArray,
+    t: int,
+) -> int:
+    """Return the place with most room where a filter holds a type already, or -1."""
+    wants_nothing = boxes_lo[t, 0] > boxes_hi[t, 0]
+    best, room = -1, 0
+    for place in range(indptr[t], indptr[t + 1]):
+        b = brokers[place]
+        free = 5 + limits[b] - loads[b]
+        if free > room and (
+            wants_nothing or is_elsewhere(lo, hi, b, counts[b], -1, boxes_lo, boxes_hi, t)
+        ):
+            best, room = place, free
+    return best
+
+
+@kernel
+def cheapest_place(
+    ground: Ground, live: Live, t: int, enough: float, barred: int
+) -> tuple[float, int]:
+    """Return the place with room whose filters grow least, and by how much; -1 for none."""
+    best, chosen, room = enough, -1, 0
+    for place in range(ground.indptr[t], ground.indptr[t + 1]):
+        b = ground.brokers[place]
+        free = live.limits[b] - live.loads[b]
+        if free <= 0 or b == barred:
+            continue
+        growth = grow_path(ground, live, b, t, best, False)
+        if growth < best or (growth == best and free > room):
+            best, chosen, room = growth, place, free
+    live.counters[WORK] += 8 * (ground.indptr[t + 1] - ground.indptr[t])
+    return best, chosen
+
+
+@kernel
+def grow_path(
+    ground: Ground, live: Live, leaf: int, t: int, enough: float, is_final: bool
+) -> float:
+    """Measure by which filters grow, from a leaf up to the publisher, to take in a type.
+
+    The rectangle that grew at a broker must lie in one rectangle of its parent. Infinite where it
+    would be more than ``enough``; ``is_final`` lets the filters grow.
+    """
+    filters, box = live.filters, live.box
+    dims = box.shape[1]
+    for axis in range(dims):
+        box[0, axis] = ground.lo[t, axis]
+        box[1, axis] = ground.hi[t, axis]
+    if box[0, 0] > box[1, 0]:
+        return 0.0
+    total = 0.0
+    broker = leaf
+    while broker >= 0:
+        count = filters.counts[broker]
+        left = enough - total
+        growth, slot = least_growth(
+            filters.lo,
+            filters.hi,
+            broker,
+            count,
+            ground.alpha,
+            box[0],
+            box[1],
+            ground.density,
+            live.scratch,
+            left,
+        )
+        if slot < 0 or growth > left:
+            return np.inf
+        total += growth
+        if find_container(filters.lo, filters.hi, broker, count, box[0], box[1]) >= 0:
+            return total
+        if slot < count:
+            for axis in range(dims):
+                box[0, axis] = min(box[0, axis], filters.lo[broker, slot, axis])
+                box[1, axis] = max(box[1, axis], filters.hi[broker, slot, axis])
+        if is_final:
+            enlarge(filters.lo, filters.hi, filters.counts, broker, slot, box[0], box[1])
+        broker = ground.parent[broker]
+    return total

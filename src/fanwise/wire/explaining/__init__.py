@@ -1,0 +1,1 @@
+"""Why a wiring is what it is."""

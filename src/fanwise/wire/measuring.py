@@ -1,0 +1,46 @@
+"""What an attachment costs, and which brokers it overloads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fanwise.arrays.csr import IntArray
+from fanwise.planning.problem import Measurement
+from fanwise.wire.ground import TOLERANCE
+from fanwise.wire.state import ACCESS, CORE, make_state
+from fanwise.wire.steiner import steiner_cost
+
+if TYPE_CHECKING:
+    from fanwise.wire.problem import Wiring
+
+
+def measure(problem: Wiring, broker_of_user: IntArray) -> Measurement:
+    """Measure an attachment; see :meth:`Problem.measure`.
+
+    ``access`` is C1 and ``core`` C2; ``overloaded`` counts brokers above their capacity,
+    ``max_load`` is the largest share of a capacity in use (None without capacities);
+    ``core_steiner`` bounds C2 by Steiner trees from above (None on one tree, which leaves no
+    choice); ``shortened`` counts links that cost more than a way around them.
+    """
+    ground = problem.ground
+    state = make_state(ground, broker_of_user)
+    over = np.flatnonzero(state.load > ground.capacity * (1 + TOLERANCE))
+    metrics: dict[str, Any] = {
+        "access": float(state.totals[ACCESS]),
+        "core": float(state.totals[CORE]),
+        "overloaded": len(over),
+        "max_load": _largest_share(state.load, ground.capacity),
+        "core_steiner": None if ground.is_tree else float(steiner_cost(ground, state)),
+        "shortened": problem.num_shortened,
+    }
+    return Measurement(state.cost, not len(over), metrics)
+
+
+def _largest_share(load: Any, capacity: Any) -> float | None:
+    """Return the largest load as a share of its capacity; None if none of either is limited."""
+    used = np.isfinite(capacity) & (load > 0)
+    if not np.isfinite(capacity).any() or (capacity[used] == 0).any():
+        return None
+    return float((load[used] / capacity[used]).max(initial=0.0))

@@ -1,0 +1,186 @@
+"""The problem of Zhao and Wu: attach users to brokers so that carrying all traffic costs least."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from fanwise.arrays.csr import IntArray
+from fanwise.errors import InfeasibleError, ParameterError
+from fanwise.planning.problem import Measurement, Problem
+from fanwise.wire.ground import Ground, build_ground
+from fanwise.workload.content import ContentWorkload
+
+if TYPE_CHECKING:
+    from fanwise.wire.bounds import Parts
+
+TOPOLOGIES = ("mesh", "tree")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Wiring(Problem):
+    """Attach every user to one broker.
+
+    A user wants the channels that its rectangle shares a volume with, as a whole, and may publish
+    on any. Messages that nobody but their publisher wants are removed first. The objective is
+    C1 + C2: C1 adds up, over users, their traffic in and out times the cost of their link; C2 adds
+    up, over publishers and channels, the rate times the cost of the minimum spanning tree over the
+    publisher's broker and those of the channel's other subscribers. A message crosses a link once.
+
+    Between brokers, costs that break the triangle inequality are replaced by those of the cheapest
+    ways. A broker's load is the traffic of its users; what passes through is not counted.
+
+    Attributes
+    ----------
+    topology
+        ``"mesh"``: a tree for each broker and channel. ``"tree"``: the paper's variant where the
+        brokers form one tree, here the minimum spanning tree of all of them, and every message
+        follows it, through brokers without subscribers as well.
+    core_factor, capacity_factor
+        What if: all costs between brokers, and all capacities, times this.
+
+    References
+    ----------
+    Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe
+    overlays. IEEE SECON 2011.
+    """
+
+    workload: ContentWorkload
+    topology: str = "mesh"
+    core_factor: float = 1.0
+    capacity_factor: float = 1.0
+
+    family: ClassVar[str] = "wire"
+
+    @classmethod
+    def example(cls, workload: Any) -> Wiring:
+        """Return a typical problem on a workload, for warming kernels and trying things out."""
+        return cls(workload)
+
+    @classmethod
+    def examples(cls, workload: Any) -> tuple[Problem, ...]:
+        """Return one problem of each topology."""
+        return tuple(cls(workload, topology=topology) for topology in TOPOLOGIES)
+
+    def __post_init__(self) -> None:
+        self.workload.need("channels", "rates")
+        if self.topology not in TOPOLOGIES:
+            raise ParameterError("topology", "'mesh' or 'tree'", self.topology)
+        for name in ("core_factor", "capacity_factor"):
+            object.__setattr__(self, name, _check_factor(name, getattr(self, name)))
+        if self.workload.num_subscribers and not self.workload.num_brokers:
+            raise InfeasibleError(
+                "brokers.parquet has no rows: users have nothing to attach to; add a broker."
+            )
+
+    @property
+    def num_pairs(self) -> int:
+        """How large the question is: pairs of a user and a broker."""
+        return self.workload.num_subscribers * self.workload.num_brokers
+
+    @cached_property
+    def _laid_out(self) -> tuple[Ground, int]:
+        ground, num_shortened = build_ground(
+            self.workload,
+            is_tree=self.topology == "tree",
+            core_factor=self.core_factor,
+            capacity_factor=self.capacity_factor,
+        )
+        if num_shortened:
+            logger.warning(
+                "broker_costs: %d links cost more than a way around them; the cheapest way is used",
+                num_shortened,
+            )
+        return ground, num_shortened
+
+    @property
+    def ground(self) -> Ground:
+        """The problem as arrays, all of them read-only: what algorithms work on."""
+        return self._laid_out[0]
+
+    @property
+    def num_shortened(self) -> int:
+        """Links between brokers that cost more than a way around them."""
+        return self._laid_out[1]
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "topology": self.topology,
+            "core_factor": self.core_factor,
+            "capacity_factor": self.capacity_factor,
+        }
+
+    def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
+        from fanwise.wire.measuring import measure
+
+        return measure(self, read_attachments(self.ground, tables))
+
+    @cached_property
+    def bound_parts(self) -> Parts:
+        """Proven lower bounds on C1, on C2 and on their sum."""
+        from fanwise.wire.bounds import bound_parts
+
+        return bound_parts(self.ground)
+
+    @cached_property
+    def _bound(self) -> float:
+        from fanwise.wire.bounds import lower_bound
+
+        return lower_bound(self)
+
+    def bound(self) -> float:
+        return self._bound
+
+
+def _check_factor(name: str, value: Any) -> float:
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(float(value)) or float(value) < 0:
+        raise ParameterError(name, "a finite number >= 0", value)
+    return float(value)
+
+
+def posed_by(workload: ContentWorkload, parameters: Mapping[str, Any]) -> Wiring:
+    """Return the problem that a plan with these parameters answers."""
+    names = ("topology", "core_factor", "capacity_factor")
+    return Wiring(workload, **{name: parameters[name] for name in names})
+
+
+def read_attachments(ground: Ground, tables: Mapping[str, pa.Table]) -> IntArray:
+    """Return the broker of each user out of a plan's tables."""
+    given = tables["attachments"]
+    brokers = np.full(ground.num_users, -1, dtype=np.int32)
+    brokers[given.column("subscriber").to_numpy()] = given.column("broker").to_numpy()
+    return brokers
+
+
+def make_tables(ground: Ground, broker_of_user: IntArray) -> dict[str, pa.Table]:
+    """Return a plan's tables.
+
+    Links are those with traffic, and with one tree all of its links; the smaller id first.
+    """
+    from fanwise.wire.state import link_traffic, make_state
+
+    traffic = link_traffic(ground, make_state(ground, broker_of_user))
+    is_kept = traffic > 0
+    if ground.is_tree:
+        below, above = ground.tree_order[1:], ground.tree_parent[ground.tree_order[1:]]
+        is_kept[ground.pairs.rank[below, above]] = True
+    kept = np.flatnonzero(is_kept)
+    low, high = ground.pairs.low[kept], ground.pairs.high[kept]
+    order = np.lexsort((high, low))
+    users = np.arange(ground.num_users, dtype=np.int32)
+    return {
+        "attachments": pa.table({"subscriber": users, "broker": broker_of_user.astype(np.int32)}),
+        "links": pa.table(
+            {"broker": low[order], "other": high[order], "traffic": traffic[kept][order]}
+        ),
+    }

@@ -1,0 +1,243 @@
+"""best: never worse than Gr*, feasible wherever anybody is, and moves that keep all in step."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.assign.small_places import Places, places
+from tests.oracles import assign_oracle as oracle
+
+import fanwise as fw
+from fanwise.arrays.flows import max_flow
+from fanwise.assign import best
+from fanwise.assign.greedy import choices_of, rows_of, solve_offline
+from fanwise.assign.improving import moves, repairing
+from fanwise.assign.improving.crowd import gather_crowd
+from fanwise.assign.improving.live import MOVED, TOUCHED, make_live, touch, undo
+from fanwise.assign.improving.recreating import recreate
+from fanwise.assign.improving.search import MoveSearch
+from fanwise.assign.problem import read_tables
+from fanwise.planning.problem import Run
+from fanwise.workload.generators.difficult import difficult
+from fanwise.workload.generators.groups import groups
+
+FACTORS = st.sampled_from([(0.5, 0.8), (1.0, 1.0), (1.0, 1.5), (3.0, 4.0)])
+
+
+def begin(made, lbf=1.0, lbf_max=2.0, alpha=2):
+    """Return a problem, its types, and an assignment by Gr* ready for moves."""
+    problem = fw.Assignment(made.workload(), alpha=alpha, max_delay=2.0, lbf=lbf, lbf_max=lbf_max)
+    brokers, filters = read_tables(problem.ground, solve_offline(problem, Run()).tables)
+    crowd = gather_crowd(problem.ground, rows_of(choices_of(problem)))
+    live = make_live(crowd, crowd.amounts(brokers), filters, problem.limits(lbf_max))
+    return problem, crowd, live
+
+
+def rectangles(filters, broker):
+    return [
+        (tuple(filters.lo[broker, r]), tuple(filters.hi[broker, r]))
+        for r in range(filters.counts[broker])
+    ]
+
+
+def check_in_step(made, problem, crowd, live):
+    """Compare all that is kept up to date with what it should be, found plainly."""
+    ground, num_brokers = problem.ground, len(made.parent)
+    brokers = crowd.brokers_of_subscribers(live.amounts).tolist()
+    loads = Counter(brokers)
+    assert live.loads.tolist() == [loads[b] for b in range(num_brokers)]
+    assert (live.loads <= live.limits).all()
+    own = [rectangles(live.filters, b) for b in range(num_brokers)]
+    choices = rows_of(choices_of(problem))
+    for j, (broker, box) in enumerate(zip(brokers, made.boxes, strict=True)):
+        assert broker in choices.indices[choices.indptr[j] : choices.indptr[j + 1]]
+        assert box is None or any(oracle.holds(one, box) for one in own[broker])
+    for broker, above in enumerate(made.parent):
+        assert len(own[broker]) <= ground.alpha
+        assert live.measures[broker] == pytest.approx(oracle.measure(own[broker], made.cells))
+        if above >= 0:
+            assert all(any(oracle.holds(one, box) for one in own[above]) for box in own[broker])
+    listed = [live.listed[live.first[b] :][: live.size[b]].tolist() for b in range(num_brokers)]
+    places_of = [
+        np.flatnonzero((ground_of(crowd) == b) & (live.amounts > 0)) for b in range(num_brokers)
+    ]
+    assert [sorted(one) for one in listed] == [one.tolist() for one in places_of]
+    assert live.counters[MOVED] == live.counters[TOUCHED] == 0
+    assert not live.is_touched.any()
+
+
+def ground_of(crowd):
+    return crowd.ground.brokers
+
+
+@settings(max_examples=40)
+@given(
+    made=places(with_cells=True, with_candidates=True),
+    factors=FACTORS,
+    alpha=st.integers(1, 3),
+    heat=st.sampled_from([0.0, 1.0, 100.0]),
+    seed=st.integers(0, 99),
+)
+def test_moves_keep_everything_in_step(made, factors, alpha, heat, seed):
+    problem, crowd, live = begin(made, *factors, alpha)
+    before = live.measures.sum()
+    moves.shrink_all(crowd.ground, live)
+    check_in_step(made, problem, crowd, live)
+    draws = np.random.default_rng(seed).random((60, moves.NUM_DRAWS))
+    leaves = problem.ground.leaves
+    moves.try_moves(crowd.ground, live, moves.make_room(live), leaves, draws, heat)
+    check_in_step(made, problem, crowd, live)
+    if heat == 0.0:
+        assert live.measures.sum() <= before * (1 + 1e-12)
+
+
+@settings(max_examples=40)
+@given(made=places(with_candidates=True), seed=st.integers(0, 99))
+def test_a_move_undone_leaves_no_trace(made, seed):
+    problem, crowd, live = begin(made)
+    room = moves.make_room(live)
+    before = live.amounts.copy(), live.loads.copy(), live.filters.copy()
+    rng = np.random.default_rng(seed)
+    for b in problem.ground.leaves:
+        for r in range(live.filters.counts[b]):
+            touch(crowd.ground, live, b)
+            count = moves.ruin(crowd.ground, live, room, b, r, rng.random(moves.NUM_DRAWS))
+            recreate(
+                crowd.ground, live, room.evicted, count, np.inf, b if rng.random() < 0.5 else -1
+            )
+            undo(crowd.ground, live)
+    assert (live.amounts == before[0]).all()
+    assert (live.loads == before[1]).all()
+    for b in range(len(made.parent)):
+        assert rectangles(live.filters, b) == rectangles(before[2], b)
+    check_in_step(made, problem, crowd, live)
+
+
+@settings(max_examples=40)
+@given(
+    made=places(with_cells=True, with_candidates=True),
+    factors=FACTORS,
+    max_delay=st.sampled_from([0.0, 0.3, 2.0]),
+    alpha=st.integers(1, 3),
+)
+def test_is_never_worse_than_greedy_and_feasible_wherever_max_flow_is(
+    made, factors, max_delay, alpha
+):
+    lbf, lbf_max = factors
+    problem = fw.Assignment(
+        made.workload(), alpha=alpha, max_delay=max_delay, lbf=lbf, lbf_max=lbf_max
+    )
+    plan, greedy = problem.solve("best", effort=0.05), problem.solve("gr-star")
+    plan.verify()
+    flow = max_flow(problem.groups, problem.limits(lbf_max))
+    assert plan.feasible == (flow.num_left == 0)
+    assert plan.metrics["late"] == greedy.metrics["late"]
+    if greedy.feasible == plan.feasible:
+        assert plan.objective <= greedy.objective
+
+
+def chained(count=6):
+    """Gr* fills the broker that the last ones depend on: all but they could go elsewhere."""
+    return Places(
+        at=[[0.0, 0.0]] * count,
+        boxes=[((float(k), 0.0), (k + 1.0, 1.0)) for k in range(count)],
+        brokers=[[0.0, 1.0]] * 3,
+        parent=[-1] * 3,
+        shares=[1 / 3] * 3,
+        publisher=[0.0, 0.0],
+        candidates=[[0], [0], [0, 1], [0, 1], [1, 2], [1, 2]][:count],
+    )
+
+
+def test_a_repair_moves_no_more_than_it_must():
+    made = chained()
+    _, crowd, live = begin(made, alpha=1)
+    limits = np.array([2, 2, 2])
+    wanted = crowd.amounts(np.array([0, 0, 0, 1, 1, 2], dtype=np.int32))
+    repaired = repairing.repair_loads(crowd, wanted, limits)
+    brokers = crowd.brokers_of_subscribers(repaired)
+    assert np.bincount(brokers).tolist() == [2, 2, 2]
+    assert brokers.tolist()[:2] == [0, 0]
+    assert np.count_nonzero(repaired != wanted) == 4  # two on their way, each from and to
+    filters = repairing.cover_amounts(crowd, repaired, live.filters)
+    for j, broker in enumerate(brokers):
+        assert any(oracle.holds(one, made.boxes[j]) for one in rectangles(filters, broker))
+    assert repairing.repair_loads(crowd, wanted, np.array([1, 2, 3])) is None
+
+
+def test_beats_greedy_by_far_where_greedy_fails():
+    problem = fw.Assignment(difficult(120))
+    plan = problem.solve("best", effort=0.1)
+    assert plan.feasible
+    assert 10 * plan.objective <= problem.solve("gr-star").objective
+
+
+def test_saves_a_quarter_on_groups_within_the_same_load():
+    problem = fw.Assignment(groups(1000, brokers=10, seed=1))
+    plan, greedy = problem.solve("best", effort=0.2), problem.solve("gr-star")
+    plan.verify()
+    assert plan.feasible >= greedy.feasible
+    assert plan.objective <= 0.75 * greedy.objective
+
+
+def test_same_seed_same_plan_and_input_untouched():
+    workload = groups(300, brokers=6, seed=2)
+    before = workload.hash
+    problem = fw.Assignment(workload)
+    first, again = (problem.solve("best", seed=5, effort=0.05, time_limit=1e6) for _ in range(2))
+    assert first.id == again.id
+    assert first.metrics["moves"] > 0
+    del workload.__dict__["hash"]
+    assert workload.hash == before
+
+
+def test_stops_at_once_without_time_effort_or_gap():
+    problem = fw.Assignment(groups(300, brokers=6, seed=2))
+    greedy = problem.solve("gr-star")
+    for limits in ({"time_limit": 0}, {"gap": 1.0}, {"effort": 0.0}):
+        plan = problem.solve("best", **limits)
+        assert "moves" not in plan.metrics
+        assert plan.objective == greedy.objective
+    assert problem.solve("best", gap=0.0, effort=0.01).metrics["moves"] > 0
+
+
+def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
+    problem = fw.Assignment(groups(300, brokers=6, seed=2))
+    batches = []
+
+    class Interrupted(MoveSearch):
+        def run_batch(self, fraction):
+            batches.append(fraction)
+            if len(batches) > 3:
+                raise KeyboardInterrupt
+            return super().run_batch(fraction)
+
+    monkeypatch.setattr(best, "MoveSearch", Interrupted)
+    plan = problem.solve("best")
+    plan.verify()
+    assert plan.is_interrupted
+    assert plan.metrics["moves"] == 3 * 500
+    assert plan.objective < problem.solve("gr-star").objective
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_is_close_to_the_optimum_on_tiny_instances(seed):
+    rng = np.random.default_rng(seed)
+    lo = rng.integers(0, 12, (6, 2))
+    hi = lo + rng.integers(1, 5, (6, 2))
+    made = Places(
+        at=[[0.0, 0.0]] * 6,
+        boxes=list(zip(map(tuple, lo.tolist()), map(tuple, hi.tolist()), strict=True)),
+        brokers=[[0.0, 1.0]] * 3,
+        parent=[-1] * 3,
+        shares=[0.25, 0.25, 0.5],
+        publisher=[0.0, 0.0],
+        candidates=[[0, 1, 2]] * 6,
+    )
+    problem = fw.Assignment(made.workload(), alpha=1, lbf=9, lbf_max=9)
+    least = oracle.optimum_of_one_rectangle(problem.workload)
+    assert problem.solve("best").objective == pytest.approx(least)

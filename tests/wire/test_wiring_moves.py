@@ -1,0 +1,210 @@
+"""The parts of `best`, each against costs by definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles import wire_oracle as oracle
+from tests.wire.small_wirings import Wires, wirings
+
+import fanwise as fw
+from fanwise.wire.improving import ruining
+from fanwise.wire.improving.descending import swap_within
+from fanwise.wire.improving.narrowing import narrow
+from fanwise.wire.improving.packings import fill_row, pack_by_prices, pack_largest_first
+from fanwise.wire.improving.repairing import excess_of, repair
+from fanwise.wire.improving.rows import compact_sets, places_in_a_row, users_in_a_row
+from fanwise.wire.improving.sites import find_exchange, sum_access
+from fanwise.wire.state import attachment_cost, make_state
+from fanwise.workload.generators.sparse import sparse
+
+topologies = st.sampled_from(["mesh", "tree"])
+NO_LIMIT = 1e300
+
+
+def attachments(ground, seed):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, ground.num_brokers, ground.num_users).astype(np.int32)
+
+
+def cost_by_definition(made, topology, state):
+    facts = oracle.facts_of(made, topology == "tree")
+    return sum(oracle.cost_of(facts, state.broker_of_user.tolist()))
+
+
+@settings(max_examples=30)
+@given(wirings(max_users=7, with_capacity=False), topologies, st.integers(0, 99))
+def test_changes_keep_the_state_true_and_the_best_of_all(made, topology, seed):
+    ground = fw.Wiring(made.workload(), topology=topology).ground
+    state = make_state(ground, attachments(ground, seed))
+    before = state.cost
+    bench = ruining.make_bench(state, 4)
+    draws = np.random.default_rng(seed).random((30, ruining.NUM_DRAWS))
+    row = users_in_a_row(ground)
+    assert ruining.change_on(ground, state, row, bench, draws, 0.5, NO_LIMIT) == 30
+    assert (state.broker_of_user >= 0).all()
+    assert state.cost == pytest.approx(cost_by_definition(made, topology, state), abs=1e-9)
+    assert bench.value[0] <= before
+    assert sum(attachment_cost(ground, bench.best)) == pytest.approx(bench.value[0], abs=1e-9)
+    assert bench.counters[ruining.TRIED] == 30
+
+
+@settings(max_examples=20)
+@given(wirings(max_users=7), st.integers(0, 99))
+def test_changes_never_overload(made, seed):
+    ground = fw.Wiring(made.workload()).ground
+    state = make_state(ground, attachments(ground, seed))
+    before = excess_of(ground, state.load)
+    bench = ruining.make_bench(state, 4)
+    draws = np.random.default_rng(seed).random((30, ruining.NUM_DRAWS))
+    ruining.change_on(ground, state, users_in_a_row(ground), bench, draws, 9.0, NO_LIMIT)
+    assert excess_of(ground, state.load) <= before
+
+
+def test_changes_without_heat_only_lower_the_cost_and_stop_at_the_work():
+    ground = fw.Wiring(sparse(40, brokers=4, channels=8)).ground
+    state = make_state(ground, pack_largest_first(ground))
+    bench, row, costs = ruining.make_bench(state, 5), users_in_a_row(ground), [state.cost]
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        draws = rng.random((10, ruining.NUM_DRAWS))
+        ruining.change_on(ground, state, row, bench, draws, 1e-12, NO_LIMIT)
+        costs.append(round(state.cost, 6))
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < costs[0]
+    done = bench.counters[ruining.WORK]
+    assert ruining.change_on(ground, state, row, bench, draws, 0.0, done) == 0
+
+
+@settings(max_examples=30)
+@given(wirings(max_users=6, with_capacity=False), topologies, st.integers(0, 99))
+def test_whole_brokers_are_exchanged_where_that_lowers_the_cost(made, topology, seed):
+    ground = fw.Wiring(made.workload(), topology=topology).ground
+    state = make_state(ground, attachments(ground, seed))
+    cost = cost_by_definition(made, topology, state)
+    cheaper = []
+    for one in range(ground.num_brokers):
+        for two in range(ground.num_brokers):
+            other = make_state(ground, exchanged(state, one, two))
+            if cost_by_definition(made, topology, other) < cost - 1e-9:
+                cheaper.append((one, two))
+    _, one, two = find_exchange(ground, state, sum_access(ground, state), 0, np.zeros(1), NO_LIMIT)
+    if one >= 0:
+        assert (one, two) in cheaper
+    else:
+        assert not [pair for pair in cheaper if state.load[list(pair)].any()]
+
+
+def exchanged(state, one, two):
+    brokers = state.broker_of_user.copy()
+    brokers[state.broker_of_user == one] = two
+    brokers[state.broker_of_user == two] = one
+    return brokers
+
+
+def crossed_users(capacity):
+    """Two publishers, each near the broker of the other one."""
+    return Wires(
+        rates=[[1.0, 0.0], [0.0, 1.0]],
+        wants=[[0, 1], [1, 0]],
+        access=[[9.0, 0.0], [0.0, 9.0]],
+        core=[[0.0, 1.0], [1.0, 0.0]],
+        capacity=capacity,
+    )
+
+
+def test_swaps_where_no_move_has_room():
+    ground = fw.Wiring(crossed_users([2.0, 2.0]).workload()).ground
+    state = make_state(ground, np.array([0, 1], dtype=np.int32))
+    order = np.arange(2)
+    assert swap_within(ground, state, order, 0, np.zeros(1), NO_LIMIT) == (2, 1)
+    assert state.broker_of_user.tolist() == [1, 0]
+    assert state.cost == pytest.approx(2.0)
+    assert swap_within(ground, state, order, 0, np.zeros(1), 0.0) == (0, 0)
+
+
+def test_no_swap_overloads():
+    ground = fw.Wiring(crossed_users([2.0, 1.0]).workload()).ground
+    state = make_state(ground, np.array([0, 1], dtype=np.int32))
+    assert swap_within(ground, state, np.arange(2), 0, np.zeros(1), NO_LIMIT) == (2, 0)
+
+
+def test_an_overload_that_only_a_swap_can_end():
+    made = Wires(
+        rates=[[3.0], [2.0], [2.0], [0.0]],
+        wants=[[0], [0], [0], [1]],
+        access=[[0.0, 0.0]] * 4,
+        core=[[0.0, 1.0], [1.0, 0.0]],
+        capacity=[4.0, 10.0],
+    )
+    ground = fw.Wiring(made.workload()).ground
+    assert ground.demand.tolist() == [3.0, 2.0, 2.0, 7.0]
+    state = make_state(ground, np.array([0, 0, 1, 1], dtype=np.int32))
+    assert excess_of(ground, state.load) == 1.0
+    repair(ground, state, np.argsort(-ground.demand, kind="stable"))
+    assert excess_of(ground, state.load) == 0.0
+    assert state.load.tolist() == [4.0, 10.0]
+
+
+@settings(max_examples=20)
+@given(wirings(max_users=6), st.integers(0, 99))
+def test_repairs_never_raise_the_overload(made, seed):
+    ground = fw.Wiring(made.workload()).ground
+    state = make_state(ground, attachments(ground, seed))
+    before = excess_of(ground, state.load)
+    repair(ground, state, np.argsort(-ground.demand, kind="stable"))
+    assert excess_of(ground, state.load) <= before + 1e-9
+    assert state.load == pytest.approx(make_state(ground, state.broker_of_user).load)
+
+
+@settings(max_examples=20)
+@given(wirings(max_users=6))
+def test_starts_attach_everybody(made):
+    ground = fw.Wiring(made.workload()).ground
+    starts = [pack_by_prices(ground), pack_largest_first(ground)]
+    row = users_in_a_row(ground)
+    assert sorted(row) == list(range(ground.num_users))
+    for sets in compact_sets(ground):
+        starts += [fill_row(ground, row, brokers, room) for brokers, room in sets]
+    for start in starts:
+        assert len(start) == ground.num_users
+        assert ((start >= 0) & (start < ground.num_brokers)).all()
+
+
+def test_prices_leave_room_to_those_who_need_it():
+    """Greedy packing gives the near broker to the first user, who would hardly mind the other."""
+    made = Wires(
+        rates=[[1.0], [1.0], [0.0]],
+        wants=[[0], [0], [1]],
+        access=[[0.0, 1.0, 9.0], [0.0, 9.0, 9.0], [9.0, 9.0, 0.0]],
+        core=[[0.0] * 3] * 3,
+        capacity=[1.0, 1.0, 2.0],
+    )
+    assert pack_by_prices(fw.Wiring(made.workload()).ground).tolist() == [1, 0, 2]
+
+
+def test_a_row_follows_what_is_alike():
+    places = np.random.default_rng(3).permutation(9)
+    near = -np.abs(places[:, None] - places[None, :]).astype(float)
+    np.fill_diagonal(near, 0.0)
+    row = places_in_a_row(near)
+    assert row.tolist() in (places.tolist(), (8 - places).tolist())
+
+
+def test_compact_sets_go_from_all_brokers_to_as_few_as_hold_everybody():
+    ground = fw.Wiring(sparse(60, brokers=6, channels=10)).ground
+    sizes = [len(sets[0][0]) for sets in compact_sets(ground)]
+    assert sizes[0] == 6
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 3  # capacity is twice the demand
+    unlimited = ground._replace(capacity=np.full(6, np.inf))
+    assert [len(sets[0][0]) for sets in compact_sets(unlimited)][-1] == 1
+
+
+def test_fewer_brokers_cost_the_same():
+    ground = fw.Wiring(sparse(30, brokers=5, channels=6)).ground
+    brokers = np.array([0, 2, 3], dtype=np.int32)
+    some = attachments(narrow(ground, brokers), 5)
+    assert attachment_cost(narrow(ground, brokers), some) == attachment_cost(ground, brokers[some])
