@@ -44,7 +44,7 @@ def test_other_problems_are_declined(run, workload, tmp_path):
     done = run("explain", tmp_path / "p", "--workload", workload)
     assert done.status == 2
     assert is_one_line(done.err)
-    assert "select plans only" in done.err
+    assert "explain knows assign, connect, select, wire plans only" in done.err
 
 
 def test_reproduce_refuses_what_it_cannot(run, tmp_path):

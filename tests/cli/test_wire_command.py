@@ -106,3 +106,22 @@ def test_compare_and_sweep(run, content, tmp_path):
     done = run("compare", "wire", content, "--alpha", 3)
     assert done.status == 2
     assert "--topology" in done.err
+
+
+def test_explain_and_report(run, content, tmp_path):
+    out = tmp_path / "plan"
+    assert run(*wire(content, out, "-a", "packing")).status == 0
+    shown = run("explain", out, "--workload", content)
+    assert shown.status == 0
+    for words in ("Where the cost comes from", "What keeps users", "Brokers with most load"):
+        assert words in shown.out
+    name = str(fw.read_workload(content).subscriber_names[0])
+    printed = run("explain", out, "--workload", content, "--subscriber", name, "--json").json
+    assert sum(choice["is_own"] for choice in printed["choices"]) == 1
+    refused = run("explain", out, "--workload", content, "--topic", name)
+    assert refused.status == 2
+    assert "--subscriber" in refused.err
+    assert run("report", "--workload", content, out, "--out", tmp_path / "page.html").status == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Where the cost comes from" in page
+    assert "Loads of the brokers" in page

@@ -166,7 +166,7 @@ def test_starts_attach_everybody(made):
     starts = [pack_by_prices(ground), pack_largest_first(ground)]
     row = users_in_a_row(ground)
     assert sorted(row) == list(range(ground.num_users))
-    for sets in compact_sets(ground):
+    for sets in compact_sets(ground, 2):
         starts += [fill_row(ground, row, brokers, room) for brokers, room in sets]
     for start in starts:
         assert len(start) == ground.num_users
@@ -195,12 +195,12 @@ def test_a_row_follows_what_is_alike():
 
 def test_compact_sets_go_from_all_brokers_to_as_few_as_hold_everybody():
     ground = fw.Wiring(sparse(60, brokers=6, channels=10)).ground
-    sizes = [len(sets[0][0]) for sets in compact_sets(ground)]
+    sizes = [len(sets[0][0]) for sets in compact_sets(ground, 2)]
     assert sizes[0] == 6
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 3  # capacity is twice the demand
     unlimited = ground._replace(capacity=np.full(6, np.inf))
-    assert [len(sets[0][0]) for sets in compact_sets(unlimited)][-1] == 1
+    assert [len(sets[0][0]) for sets in compact_sets(unlimited, 2)][-1] == 1
 
 
 def test_fewer_brokers_cost_the_same():

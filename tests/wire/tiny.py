@@ -74,7 +74,7 @@ def tinies(draw, max_users=5, max_brokers=3, max_channels=3):
             core[i][j] = core[j][i] = draw(prices)
     tiny = Tiny(table, first, length, access, core, [0.0] * brokers)
     total = sum(oracle.demands(table, tiny.wants))
-    factor = draw(st.sampled_from([1.0, 1.3, 2.0, 10.0]))
+    factor = draw(st.sampled_from([1.0, 1.3, 2.0, 10.0, 0.7, 0.0]))
     shares = [draw(st.sampled_from([1.0, 1.0, 0.5, 2.0])) for _ in range(brokers)]
     capacity = [factor * total * share / sum(shares) for share in shares]
     return Tiny(table, first, length, access, core, capacity)

@@ -147,7 +147,8 @@ def sweep_prices(
 def clearing_price(worth: FloatArray, who: LongArray, demand: FloatArray, capacity: float) -> float:
     """Return the least price at which users who find more than it worth coming do not overload.
 
-    ``worth`` is the price above which a user goes elsewhere.
+    ``worth`` is the price above which a user goes elsewhere; infinite if there is no other broker,
+    and then no price helps.
     """
     total = 0.0
     for i in who:
@@ -158,7 +159,7 @@ def clearing_price(worth: FloatArray, who: LongArray, demand: FloatArray, capaci
     for place in np.argsort(-worth):
         total += demand[who[place]]
         if total > capacity:
-            return float(worth[place])
+            return float(worth[place]) if worth[place] < np.inf else 0.0
     return 0.0
 
 

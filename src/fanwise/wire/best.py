@@ -51,6 +51,8 @@ CALL_WORK = 2e7
 """Work between two looks at the clock: below a second."""
 NUM_DESCENTS = 2
 """Starts that are descended from, beside packing."""
+MOST_CENTRES = 4
+"""Compact sets of brokers that are tried of each size; of a large problem one."""
 HOPELESS = 1.3
 """Over the best cost: where compact sets cost more, those with still fewer brokers are left out."""
 EXACT_NODES = 100_000
@@ -172,7 +174,7 @@ def _starts(search: Search, row: LongArray) -> Iterator[IntArray]:
         yield steiner_mixing.attach(problem, run.random())
     yield pack_by_prices(ground)
     yield pack_largest_first(ground)
-    for sets in compact_sets(ground):
+    for sets in compact_sets(ground, 1 if search.is_large else MOST_CENTRES):
         keys = []
         for brokers, room in sets:
             yield fill_row(ground, row, brokers, room)
@@ -285,6 +287,9 @@ def _close(search: Search) -> bool:
     Says whether it is proven, or proven that nothing keeps the capacities.
     """
     ground = search.ground
+    if ground.num_brokers == 1:
+        search.bound = search.state().cost  # nobody has a choice
+        return True
     is_small = ground.num_users <= exact.MAX_USERS and ground.num_brokers <= exact.MAX_BROKERS
     if not is_small or search.is_over():
         return False

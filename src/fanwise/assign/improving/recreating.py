@@ -84,7 +84,7 @@ def find_free_place(
     best, room = -1, 0
     for place in range(indptr[t], indptr[t + 1]):
         b = brokers[place]
-        free = 5 + limits[b] - loads[b]
+        free = limits[b] - loads[b]
         if free > room and (
             wants_nothing or is_elsewhere(lo, hi, b, counts[b], -1, boxes_lo, boxes_hi, t)
         ):

@@ -23,8 +23,8 @@ STEP, TIGHT = 0.7, (1.05, 1.0)
 """Room of compact sets, over the traffic of all users: ever less, and at last hardly any more."""
 SLACK = 1.02
 """How much fuller than even brokers get, so that the last ones find room."""
-MOST_CENTRES, MOST_COMPARED = 4, 64
-"""Sets that are tried of each size, and how many are looked at to find them."""
+MOST_COMPARED = 64
+"""Centres of sets that are looked at to find the closest."""
 
 
 def users_in_a_row(ground: Ground) -> LongArray:
@@ -40,11 +40,11 @@ def users_in_a_row(ground: Ground) -> LongArray:
     return np.argsort(mean_places(ground, places), kind="stable")
 
 
-def compact_sets(ground: Ground) -> Iterator[list[tuple[IntArray, FloatArray]]]:
+def compact_sets(ground: Ground, most: int) -> Iterator[list[tuple[IntArray, FloatArray]]]:
     """Yield brokers near each other, in a row of short ways, and how far to fill each broker.
 
-    From all brokers to as few as have room for everybody; of each size the sets around a few
-    centres that are closest to them.
+    From all brokers to as few as have room for everybody; of each size the sets around the
+    centres that are closest to them, at most so many.
     """
     demand = float(ground.demand.sum())
     room = np.minimum(ground.capacity, demand)
@@ -54,7 +54,7 @@ def compact_sets(ground: Ground) -> Iterator[list[tuple[IntArray, FloatArray]]]:
         sets = [near_brokers(ground, room, centre, share * demand) for centre in centres]
         ways = [ground.core[centre, near].sum() for centre, near in zip(centres, sets, strict=True)]
         found = []
-        for place in np.argsort(ways, kind="stable")[:MOST_CENTRES]:
+        for place in np.argsort(ways, kind="stable")[:most]:
             members = np.sort(sets[place])
             if members.tobytes() in seen:
                 continue

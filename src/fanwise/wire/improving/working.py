@@ -45,12 +45,12 @@ def joining_work(ground: Ground, state: State, channel: int) -> float:
 
 @kernel
 def moving_work(ground: Ground, state: State, user: int) -> float:
-    """Work to make a move of a user, at most."""
-    count = len(state.load)
-    work = 0.0
+    """Work to make a move of an attached user: trees change where it is the last subscriber."""
+    count, broker = len(state.load), state.broker_of_user[user]
+    work = float((ground.indptr[user + 1] - ground.indptr[user]) * count)
     for place in range(ground.indptr[user], ground.indptr[user + 1]):
-        work += count
-        if ground.wants[place]:
-            size = state.sizes[ground.channels[place], 0]
-            work += count + size * count
+        channel = ground.channels[place]
+        if ground.wants[place] and state.subscribers[channel, broker] == 1:
+            size = state.sizes[channel, 0]
+            work += 2 * size * (size + count)
     return work
