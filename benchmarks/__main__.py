@@ -23,6 +23,7 @@ BENCHMARKS = (
     "provision",
     "connect",
     "assign",
+    "wire",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -304,7 +304,8 @@ def keep(parts: list[str], rows: list[dict]) -> None:
     path = RESULTS / "assign.json"
     before = json.loads(path.read_text())["rows"] if path.exists() else []
     by_part: dict[str, list[dict]] = {part: [] for part in PARTS}
-    for found in [*(old for old in before if old["part"] not in parts), *rows]:
+    kept = [old for old in before if old["part"] in PARTS and old["part"] not in parts]
+    for found in [*kept, *rows]:
         by_part[found["part"]].append(found)
     result = {"machine": describe_machine(), "rows": [r for part in PARTS for r in by_part[part]]}
     path.write_text(json.dumps(result, indent=2) + "\n")

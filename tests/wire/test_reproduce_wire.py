@@ -124,6 +124,7 @@ def test_what_ran_on_some_networks_is_measured_by_the_yardstick():
     assert case.highest_crr == pytest.approx(25 * 6 / 10)
     assert case.ahead("best", "packing") == pytest.approx(2.0)
     assert split(case, "packing") == pytest.approx((0.25 * 0.3, 0.75 * 0.3, 0))
+    assert split(case, "best") == pytest.approx((0.25 * 0.15, 0.75 * 0.15, 0))
     assert Case("9", "sparse", 100, 100, 5, [hard]).highest_crr is None
 
 

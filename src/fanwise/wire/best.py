@@ -162,6 +162,7 @@ def _search(search: Search) -> None:
         with run.timed("changes"):
             _anneal(search, row)
             _polish(search)
+            _descend(search, search.state(), DESCENT_SHARE if search.is_large else 1.0)
 
 
 def _starts(search: Search, row: LongArray) -> Iterator[IntArray]:
@@ -191,9 +192,9 @@ def _pack_among(ground: Ground, brokers: IntArray) -> IntArray:
     return brokers[pack_by_prices(narrow(ground, brokers))]
 
 
-def _descend(search: Search, state: State) -> None:
+def _descend(search: Search, state: State, share: float = DESCENT_SHARE) -> None:
     """Move single users until none wants to, or the share of work is done."""
-    limit = search.work_up_to(DESCENT_SHARE)
+    limit = search.work_up_to(share)
     try:
         repair(search.ground, state, search.order)
         search.metrics["moves"] += _rounds(search, state, redirect_within, limit)

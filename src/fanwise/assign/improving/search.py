@@ -13,14 +13,16 @@ from fanwise.assign.improving.moves import NUM_DRAWS, make_room, shrink_all, try
 BATCH = 500
 HOT, COLD = 1.0, 1e-3
 """Heat at first, as a share of what a leaf's filter measures, and what remains of it at the end."""
-COOLING = 0.85
-"""Share of the search after which only improvements count."""
+MELTING, COOLING = 0.1, 0.85
+"""Shares of the search before and after which only improvements count: what a short search can get
+comes first."""
 
 
 class MoveSearch:
     """An assignment that gets better.
 
-    Heat allows moves that make things worse; it falls geometrically, then there is none. The best
+    First only improvements count. Then heat allows moves that make things worse; it falls
+    geometrically, and in the end there is none again. The best
     assignment met at the end of any batch is kept.
 
     Attributes
@@ -73,7 +75,8 @@ class MoveSearch:
         if len(leaves) == 0:
             return False
         draws = self._rng.random((BATCH, NUM_DRAWS))
-        heat = self._heat * COLD ** (fraction / COOLING) if fraction < COOLING else 0.0
+        cooled = (fraction - MELTING) / (COOLING - MELTING)
+        heat = self._heat * COLD**cooled if 0.0 <= cooled < 1.0 else 0.0
         self.num_kept += try_moves(ground, self._live, self._room, leaves, draws, heat)
         self.num_tried += BATCH
         if self._live.measures.sum() >= self.value:

@@ -34,13 +34,13 @@ WHY_PACKING = (
     "channel the core costs the same whoever is attached where, and the cheapest access wins."
 )
 WHY_MIXING = (
-    "Alg. 3 weighs what one user's way to the tree costs. Where core links cost as much as access "
-    "links and prices are distances, no detour by a further broker is ever shorter: a tree has "
-    "hardly more than one broker, which users far away are attached to."
+    "Alg. 3 weighs what one user's way to the tree costs. Where prices are distances and core "
+    "links cost as much as access links, no way through a further broker is shorter than the "
+    "direct link: a channel's tree has one broker, which users far away are attached to as well."
 )
 WHY_CLUSTERING = (
-    "Traffic between two users is large where their intervals are; nearly all pairs have much in "
-    "common here, so that the ratio of traffic to cost says little beyond the cost of access."
+    "The traffic between a user and a cluster grows with the cluster: users go to brokers that "
+    "many others are on already, until these are full, rather than to near ones."
 )
 WHY_SPARSE = (
     "A tree of one channel does not know the other channels of its users; the draw then scatters "
@@ -134,10 +134,8 @@ def _why_ranked(regime: str, ranking: Sequence[str]) -> str:
         return f"{words[0]} {WHY_SPARSE}"
     if ranking[0] == "packing":
         words.append(WHY_PACKING)
-    if ranking[-1] == "clustering":
-        words.append(WHY_CLUSTERING)
-    elif regime == DENSE:
-        words.append(WHY_MIXING)
+    if regime == DENSE:
+        words += [WHY_MIXING, WHY_CLUSTERING]
     return " ".join(words)
 
 
@@ -194,8 +192,13 @@ def _compare_ratios(cases: Sequence[Case]) -> Iterator[Comparison]:
 def _why_falling(regime: str) -> str:
     if regime == DENSE:
         return (
-            "Below 1 trees open a broker wherever that shortens a user's way, and mixing does what "
-            "packing does; from 1 on a detour never pays."
+            "Below 1 trees open nearly all brokers, and mixing comes near packing; from 1 on a "
+            "channel's tree has one broker."
+        )
+    if regime == SPARSE:
+        return (
+            "From 1 on a channel's tree has one broker; what that costs in access weighs less the "
+            "dearer the core is."
         )
     return "The dearer the core, the fewer brokers a tree opens, whatever access then costs."
 

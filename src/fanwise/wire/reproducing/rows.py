@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 
 from fanwise.planning.explanation import Listing
-from fanwise.wire.reproducing.runs import Case
-from fanwise.wire.reproducing.settings import DENSE, LABELS, PAPER_SECONDS, RANDOM, REGIMES
+from fanwise.wire.reproducing.runs import Case, Trial
+from fanwise.wire.reproducing.settings import (
+    DENSE,
+    LABELS,
+    PAPER_SECONDS,
+    RANDOM,
+    REGIMES,
+    YARDSTICK,
+)
 from fanwise.wording import ABSENT, number, percent
 
 X_NAMES = {"9": "users", "10": "core-to-access ratio", "audience": "subscribers"}
@@ -136,13 +143,26 @@ def _splits(cases: Sequence[Case]) -> Iterator[Listing]:
 
 
 def split(case: Case, name: str) -> tuple[float, float, float]:
-    """Return access and core as shares of the cost of random, and brokers overloaded; means."""
-    both = [(at.results[name], at.results[RANDOM].cost or 1.0) for at in case.having(name)]
+    """Return access and core as shares of the cost of random, and brokers overloaded; means.
+
+    Where an algorithm ran on some networks only, shares are scaled by those of the yardstick on all
+    networks to those on the same ones.
+    """
+    own = case.having(name)
+    scale = _mean_share(case.trials, YARDSTICK) / (_mean_share(own, YARDSTICK) or 1.0)
     return (
-        float(np.mean([result.access / whole for result, whole in both])),
-        float(np.mean([result.core / whole for result, whole in both])),
-        float(np.mean([result.overloaded for result, _ in both])),
+        scale * float(np.mean([at.results[name].access / _whole(at) for at in own])),
+        scale * float(np.mean([at.results[name].core / _whole(at) for at in own])),
+        float(np.mean([at.results[name].overloaded for at in own])),
     )
+
+
+def _mean_share(trials: Sequence[Trial], name: str) -> float:
+    return float(np.mean([trial.results[name].cost / _whole(trial) for trial in trials]))
+
+
+def _whole(trial: Trial) -> float:
+    return trial.results[RANDOM].cost or 1.0
 
 
 def _by_x(cases: Sequence[Case]) -> Listing:
