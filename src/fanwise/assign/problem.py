@@ -66,8 +66,11 @@ class Assignment(Problem):
 
     @classmethod
     def example(cls, workload: Any) -> Assignment:
-        """Return a typical problem on a workload, for warming kernels and trying things out."""
-        return cls(workload)
+        """Return a typical problem on a workload, for warming kernels and trying things out.
+
+        Two rectangles a filter, so that ``exact`` takes it.
+        """
+        return cls(workload, alpha=2)
 
     def __post_init__(self) -> None:
         self.workload.need("publisher", "parent", "share")
