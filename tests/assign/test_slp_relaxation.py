@@ -15,6 +15,7 @@ from fanwise.assign.slp_steps.candidates import (
     axis_intervals,
     candidates_by_broker,
     filter_boxes,
+    merged_boxes,
     super_subscriptions,
 )
 from fanwise.assign.slp_steps.clustering import cluster
@@ -54,6 +55,44 @@ def test_every_pair_of_intervals_lies_in_one_at_most_four_times_as_long():
         low, high = min(lo[i], lo[j]), max(hi[i], hi[j])
         held = (intervals[:, 0] <= low) & (high <= intervals[:, 1])
         assert (intervals[held] @ [-1, 1]).min() <= 4 * (high - low) * (1 + 1e-9)
+
+
+def test_neighbours_close_for_the_extent_have_their_own_box_with_few_levels():
+    """Halving the extent two times never tells 1 from 2; merging the nearest does."""
+    lo = np.array([[1.0, 0.0], [2.0, 0.0], [1e6, 0.0]])
+    hi = lo + 0.5
+    boxes = np.hstack(filter_boxes(lo, hi, lo, hi, most_levels=2))
+    assert [1.0, 0.0, 2.5, 0.5] in boxes.tolist()
+
+
+@settings(max_examples=40)
+@given(rectangles(2))
+def test_merging_follows_the_least_box(given_boxes):
+    """Each box again, then those of a plain agglomeration."""
+    lo, hi = given_boxes
+    alive = [(*low, *high) for low, high in zip(lo.tolist(), hi.tolist(), strict=True)]
+    merged_lo, merged_hi = merged_boxes(lo, hi)
+    found = np.hstack([merged_lo, merged_hi]).tolist()
+    assert found[: len(lo)] == [list(box) for box in alive]
+    for box in found[len(lo) :]:
+        joints = {
+            (a, b): (
+                min(alive[a][0], alive[b][0]),
+                min(alive[a][1], alive[b][1]),
+                max(alive[a][2], alive[b][2]),
+                max(alive[a][3], alive[b][3]),
+            )
+            for a, b in combinations(range(len(alive)), 2)
+        }
+        volume = {pair: (x[2] - x[0]) * (x[3] - x[1]) for pair, x in joints.items()}
+        a, b = next(
+            pair
+            for pair in joints
+            if list(joints[pair]) == box and volume[pair] == min(volume.values())
+        )
+        alive[a] = joints[a, b]
+        del alive[b]
+    assert len(alive) == 1
 
 
 def test_fewer_levels_still_hold_everything():

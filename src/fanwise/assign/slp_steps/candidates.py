@@ -137,9 +137,46 @@ def filter_boxes(
     most_boxes: int = 100_000,
     most_levels: int | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return candidates for all brokers: products shrunk to the subscriptions inside."""
+    """Return candidates for all brokers: products shrunk to the subscriptions inside.
+
+    Where levels are cut off, neighbours that are close for the extent fall into no small candidate;
+    the boxes of an agglomeration hold them.
+    """
     box_lo, box_hi = product_boxes(super_lo, super_hi, most_boxes, most_levels)
+    near_lo, near_hi = merged_boxes(super_lo, super_hi)
+    box_lo, box_hi = np.concatenate([box_lo, near_lo]), np.concatenate([box_hi, near_hi])
     return _distinct(*shrink_boxes(box_lo, box_hi, lo, hi))
+
+
+def merged_boxes(lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the given boxes, and those of merging always the two whose box measures least.
+
+    O(n^2) memory, O(n^3) time at worst, in vectors of n^2.
+    """
+    low, high = lo.copy(), hi.copy()
+    alive = np.ones(len(lo), dtype=np.bool_)
+    cost = np.empty((len(lo), len(lo)))
+    for i in range(len(lo)):
+        cost[i] = _joint_measures(low, high, i)
+    np.fill_diagonal(cost, np.inf)
+    lows, highs = [lo], [hi]
+    for _ in range(len(lo) - 1):
+        i, j = divmod(int(cost.argmin()), len(lo))
+        low[i], high[i] = np.minimum(low[i], low[j]), np.maximum(high[i], high[j])
+        alive[j] = False
+        cost[j], cost[:, j] = np.inf, np.inf
+        row = np.where(alive, _joint_measures(low, high, i), np.inf)
+        row[i] = np.inf
+        cost[i], cost[:, i] = row, row
+        lows.append(low[i : i + 1].copy())
+        highs.append(high[i : i + 1].copy())
+    return np.concatenate(lows), np.concatenate(highs)
+
+
+def _joint_measures(lo: FloatArray, hi: FloatArray, which: int) -> FloatArray:
+    sides = np.maximum(hi, hi[which]) - np.minimum(lo, lo[which])
+    measures: FloatArray = sides.prod(axis=1)
+    return measures
 
 
 def candidates_by_broker(
