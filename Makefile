@@ -12,7 +12,10 @@ KERNEL_TESTS := tests/arrays tests/select/test_select.py tests/select/test_selec
   tests/connect/test_overlay_bounds.py tests/connect/test_decentralised.py \
   tests/connect/test_structure.py tests/workload/test_generators_matching.py \
   tests/workload/test_generators_streamed_matching.py \
-  tests/wire/test_wire.py tests/wire/test_wiring_algorithms.py
+  tests/assign/test_greedy_assignments.py tests/assign/test_slp.py \
+  tests/wire/test_wire.py tests/wire/test_wiring_algorithms.py tests/wire/test_wiring_moves.py \
+  tests/wire/test_exact_wiring.py tests/wire/test_wire_bounds.py tests/workload/test_traffic.py \
+  tests/wire/test_wire_explaining.py
 
 # Two workers; a file stays with one of them, so that few kernels are compiled twice.
 PYTEST := $(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --durations=15
