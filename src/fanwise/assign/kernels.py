@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -55,9 +55,20 @@ class State(NamedTuple):
 STEP, FORCED, EVICTED = 0, 1, 2
 
 
+class Growing(Protocol):
+    """Filters under way, with room for a box and for cutting boxes."""
+
+    @property
+    def filters(self) -> Filters: ...
+    @property
+    def box(self) -> FloatArray: ...
+    @property
+    def scratch(self) -> Scratch: ...
+
+
 @kernel
 def grow_path(
-    ground: Ground, state: State, leaf: int, j: int, enough: float, is_final: bool
+    ground: Ground, state: Growing, leaf: int, j: int, enough: float, is_final: bool
 ) -> float:
     """Measure by which filters grow, from a leaf up to the publisher, to take in a subscriber.
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.arrays.rectangle_kernels import find_container, least_growth
-from fanwise.arrays.rectangle_moves import enlarge
 from fanwise.assign.ground import Ground
 from fanwise.assign.improving.live import MOVED, WORK, Live, shift, touch
 from fanwise.assign.improving.shrinking import is_elsewhere
+from fanwise.assign.kernels import grow_path
 
 
 class Evicted(NamedTuple):
@@ -108,51 +107,3 @@ def cheapest_place(
             best, chosen, room = growth, place, free
     live.counters[WORK] += 8 * (ground.indptr[t + 1] - ground.indptr[t])
     return best, chosen
-
-
-@kernel
-def grow_path(
-    ground: Ground, live: Live, leaf: int, t: int, enough: float, is_final: bool
-) -> float:
-    """Measure by which filters grow, from a leaf up to the publisher, to take in a type.
-
-    The rectangle that grew at a broker must lie in one rectangle of its parent. Infinite where it
-    would be more than ``enough``; ``is_final`` lets the filters grow.
-    """
-    filters, box = live.filters, live.box
-    dims = box.shape[1]
-    for axis in range(dims):
-        box[0, axis] = ground.lo[t, axis]
-        box[1, axis] = ground.hi[t, axis]
-    if box[0, 0] > box[1, 0]:
-        return 0.0
-    total = 0.0
-    broker = leaf
-    while broker >= 0:
-        count = filters.counts[broker]
-        left = enough - total
-        growth, slot = least_growth(
-            filters.lo,
-            filters.hi,
-            broker,
-            count,
-            ground.alpha,
-            box[0],
-            box[1],
-            ground.density,
-            live.scratch,
-            left,
-        )
-        if slot < 0 or growth > left:
-            return np.inf
-        total += growth
-        if find_container(filters.lo, filters.hi, broker, count, box[0], box[1]) >= 0:
-            return total
-        if slot < count:
-            for axis in range(dims):
-                box[0, axis] = min(box[0, axis], filters.lo[broker, slot, axis])
-                box[1, axis] = max(box[1, axis], filters.hi[broker, slot, axis])
-        if is_final:
-            enlarge(filters.lo, filters.hi, filters.counts, broker, slot, box[0], box[1])
-        broker = ground.parent[broker]
-    return total

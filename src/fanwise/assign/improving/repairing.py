@@ -15,7 +15,7 @@ from fanwise.arrays.jit import kernel
 from fanwise.assign.ground import Filters, Ground
 from fanwise.assign.improving.crowd import Crowd
 from fanwise.assign.improving.live import Live, make_live
-from fanwise.assign.improving.recreating import grow_path
+from fanwise.assign.kernels import grow_path
 
 
 def repair_loads(crowd: Crowd, amounts: IntArray, limits: LongArray) -> IntArray | None:
