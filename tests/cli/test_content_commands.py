@@ -125,7 +125,6 @@ def test_report_shows_a_content_workload(run, content, tmp_path):
         assert word in page.lower()
 
 
-
 def test_broken_content_is_one_line(run, content):
     header = json.loads((content / "workload.json").read_text())
     (content / "workload.json").write_text(json.dumps({**header, "brokers": 7}))
