@@ -18,11 +18,8 @@ beside them.
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -32,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measuring import row
+from benchmarks.parts import Parted
 from fanwise.assign.problem import Assignment
 from fanwise.planning.plan import Plan
 from fanwise.workload.content import ContentWorkload
@@ -259,36 +257,6 @@ def _slp_row(kind: str, problem: Assignment, most: float) -> dict:
     )  # fmt: skip
 
 
-PARTS: dict[str, Callable[[float], list[dict]]] = {
-    "set1": partial(measure_set, "#1"),
-    "set2": partial(measure_set, "#2"),
-    "set3": partial(measure_set, "#3"),
-    "difficult": measure_difficult,
-    "tiny": measure_tiny,
-    "growth": measure_growth,
-    "million": measure_million,
-    "trees": measure_trees,
-}
-
-
-def run() -> list[dict]:
-    return [found for part in PARTS for found in in_own_process(part)]
-
-
-def in_own_process(part: str, *options: str) -> list[dict]:
-    """Measure one part in a fresh process with one thread for linear algebra."""
-    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.assign", "--rows", part, *options],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **threads},
-    )
-    rows: list[dict] = json.loads(done.stdout)
-    return [{**found, "part": part} for found in rows]
-
-
 def warm_up() -> None:
     """Compile before the clock starts."""
     for workload in (groups(300, brokers=6, seed=0), groups(300, brokers=8, out_degree=3, seed=0)):
@@ -297,39 +265,22 @@ def warm_up() -> None:
     Assignment(tiny_workload(0), alpha=1, lbf=1.3, lbf_max=3.0).solve("exact")
 
 
-def keep(parts: list[str], rows: list[dict]) -> None:
-    """Put the rows of some parts among those that are there."""
-    from benchmarks.__main__ import RESULTS, describe_machine
-
-    path = RESULTS / "assign.json"
-    before = json.loads(path.read_text())["rows"] if path.exists() else []
-    by_part: dict[str, list[dict]] = {part: [] for part in PARTS}
-    kept = [old for old in before if old["part"] in PARTS and old["part"] not in parts]
-    for found in [*kept, *rows]:
-        by_part[found["part"]].append(found)
-    result = {"machine": describe_machine(), "rows": [r for part in PARTS for r in by_part[part]]}
-    path.write_text(json.dumps(result, indent=2) + "\n")
-
-
-def main(arguments: list[str]) -> None:
-    options = [argument for argument in arguments if argument.startswith("--")]
-    parts = [argument for argument in arguments if not argument.startswith("--")] or list(PARTS)
-    unknown = set(parts) - set(PARTS) or set(options) - {"--quick", "--rows"}
-    if unknown:
-        sys.exit(f"unknown: {', '.join(sorted(unknown))}; parts are {', '.join(PARTS)}")
-    scale = 0.1 if "--quick" in options else 1.0
-    if "--rows" in options:
-        warm_up()
-        print(json.dumps([found for part in parts for found in PARTS[part](scale)]))
-        return
-    for part in parts:
-        rows = in_own_process(part, *(("--quick",) if scale < 1 else ()))
-        for found in rows:
-            met = {True: "yes", False: "NO", None: ""}[found["met"]]
-            print(f"{found['what']}: {found['measured']} [{found['bar']}] {met}", flush=True)
-        if scale == 1:
-            keep([part], rows)
+PARTED = Parted(
+    "assign",
+    {
+        "set1": partial(measure_set, "#1"),
+        "set2": partial(measure_set, "#2"),
+        "set3": partial(measure_set, "#3"),
+        "difficult": measure_difficult,
+        "tiny": measure_tiny,
+        "growth": measure_growth,
+        "million": measure_million,
+        "trees": measure_trees,
+    },
+    warm_up,
+)
+run = PARTED.run
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    PARTED.main(sys.argv[1:])

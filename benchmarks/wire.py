@@ -17,18 +17,15 @@ does not count; ``wall_seconds`` are beside them. The problem is laid out before
 
 from __future__ import annotations
 
-import json
-import os
 import resource
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from benchmarks.measuring import row
+from benchmarks.parts import Parted
 from fanwise.wire import exact
 from fanwise.wire.bounds import bound_parts
 from fanwise.wire.problem import Wiring, read_attachments
@@ -75,7 +72,8 @@ def solve(problem: Wiring, algorithm: str, seed: int = SEED) -> dict[str, Any]:
 
 def time_attaching(problem: Wiring, algorithm: str) -> float:
     """Return the least processor time of three runs of the algorithm alone."""
-    from fanwise.planning.families import find_family, resolve_settings
+    from fanwise.planning.families import find_family
+    from fanwise.planning.family import resolve_settings
     from fanwise.planning.problem import Run
 
     entries = find_family("wire").algorithms(algorithm)
@@ -211,34 +209,6 @@ def measure_large(scale: float) -> list[dict]:
     return rows
 
 
-PARTS: dict[str, Callable[[float], list[dict]]] = {
-    "paper": measure_paper,
-    "moves": measure_moves,
-    "best": measure_best,
-    "sparse": measure_sparse,
-    "tiny": measure_tiny,
-    "large": measure_large,
-}
-
-
-def run() -> list[dict]:
-    return [found for part in PARTS for found in in_own_process(part)]
-
-
-def in_own_process(part: str, *options: str) -> list[dict]:
-    """Measure one part in a fresh process with one thread for linear algebra."""
-    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.wire", "--rows", part, *options],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **threads},
-    )
-    rows: list[dict] = json.loads(done.stdout)
-    return [{**found, "part": part} for found in rows]
-
-
 def warm_up() -> None:
     """Compile before the clock starts."""
     for algorithm in (*BARS, "migration", "best"):
@@ -246,38 +216,20 @@ def warm_up() -> None:
     Wiring(sparse(8, brokers=3, channels=4)).solve("exact")
 
 
-def keep(parts: list[str], rows: list[dict]) -> None:
-    """Put the rows of some parts among those that are there."""
-    from benchmarks.__main__ import RESULTS, describe_machine
-
-    path = RESULTS / "wire.json"
-    before = json.loads(path.read_text())["rows"] if path.exists() else []
-    by_part: dict[str, list[dict]] = {part: [] for part in PARTS}
-    for found in [*(old for old in before if old["part"] not in parts), *rows]:
-        by_part[found["part"]].append(found)
-    result = {"machine": describe_machine(), "rows": [r for part in PARTS for r in by_part[part]]}
-    path.write_text(json.dumps(result, indent=2) + "\n")
-
-
-def main(arguments: list[str]) -> None:
-    options = [argument for argument in arguments if argument.startswith("--")]
-    parts = [argument for argument in arguments if not argument.startswith("--")] or list(PARTS)
-    unknown = set(parts) - set(PARTS) or set(options) - {"--quick", "--rows"}
-    if unknown:
-        sys.exit(f"unknown: {', '.join(sorted(unknown))}; parts are {', '.join(PARTS)}")
-    scale = 0.1 if "--quick" in options else 1.0
-    if "--rows" in options:
-        warm_up()
-        print(json.dumps([found for part in parts for found in PARTS[part](scale)]))
-        return
-    for part in parts:
-        rows = in_own_process(part, *(("--quick",) if scale < 1 else ()))
-        for found in rows:
-            met = {True: "yes", False: "NO", None: ""}[found["met"]]
-            print(f"{found['what']}: {found['measured']} [{found['bar']}] {met}", flush=True)
-        if scale == 1:
-            keep([part], rows)
+PARTED = Parted(
+    "wire",
+    {
+        "paper": measure_paper,
+        "moves": measure_moves,
+        "best": measure_best,
+        "sparse": measure_sparse,
+        "tiny": measure_tiny,
+        "large": measure_large,
+    },
+    warm_up,
+)
+run = PARTED.run
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    PARTED.main(sys.argv[1:])

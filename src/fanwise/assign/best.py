@@ -27,7 +27,8 @@ from fanwise.assign.improving.crowd import gather_crowd
 from fanwise.assign.improving.repairing import cover_amounts, repair_loads
 from fanwise.assign.improving.search import HOT, MoveSearch
 from fanwise.assign.problem import Assignment, make_tables, read_tables
-from fanwise.planning.families import find_family, resolve_settings
+from fanwise.planning.families import find_family
+from fanwise.planning.family import resolve_settings
 from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Outcome, Run
 from fanwise.progress import Step

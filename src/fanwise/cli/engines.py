@@ -10,7 +10,8 @@ import typer
 from fanwise.cli import console
 from fanwise.cli.solving import parse_tau
 from fanwise.errors import ParameterError
-from fanwise.planning.families import find_family, load
+from fanwise.planning.families import find_family
+from fanwise.planning.family import load
 from fanwise.progress import SILENT, Progress
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import typer
 from fanwise.cli import console, options
 from fanwise.cli.solving import load_workload
 from fanwise.errors import InputError
-from fanwise.planning.families import FAMILIES, find_family, load
+from fanwise.planning.families import FAMILIES, find_family
+from fanwise.planning.family import load
 
 
 def register(app: typer.Typer) -> None:

@@ -9,7 +9,8 @@ import typer
 
 from fanwise.cli import console, options
 from fanwise.errors import ParameterError
-from fanwise.planning.families import FAMILIES, find_family, load
+from fanwise.planning.families import FAMILIES, find_family
+from fanwise.planning.family import load
 
 SCALES = {"small": 0.01, "paper": 1.0}
 

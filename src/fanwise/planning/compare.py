@@ -8,7 +8,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from fanwise.errors import ParameterError
-from fanwise.planning.families import Algorithm, Sense, find_family
+from fanwise.planning.families import find_family
+from fanwise.planning.family import Algorithm, Sense
 from fanwise.planning.plan import Plan, certified_gap
 from fanwise.progress import SILENT, Progress
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from fanwise.errors import PlanError
-from fanwise.planning.families import FAMILIES, find_family, load
+from fanwise.planning.families import FAMILIES, find_family
+from fanwise.planning.family import load
 from fanwise.planning.plan import Plan
 from fanwise.workload.folders import atomic_folder
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fanwise.planning.families import Family, find_family, load
+from fanwise.planning.families import find_family
+from fanwise.planning.family import Family, load
 from fanwise.planning.plan import Plan, read_plan, read_plan_header
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.content_files import read_content_workload

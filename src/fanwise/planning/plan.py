@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 
 from fanwise._version import __version__
 from fanwise.errors import ParameterError, PlanError, WorkloadError
-from fanwise.planning.families import FAMILIES, find_family, load
+from fanwise.planning.families import FAMILIES, find_family
+from fanwise.planning.family import load
 from fanwise.planning.identity import plan_id
 from fanwise.workload.files import local_path, part_files, read_json
 from fanwise.workload.folders import atomic_folder

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.errors import ParameterError
-from fanwise.planning.families import find_family, resolve_settings
+from fanwise.planning.families import find_family
+from fanwise.planning.family import resolve_settings
 from fanwise.progress import SILENT, Progress
 
 if TYPE_CHECKING:

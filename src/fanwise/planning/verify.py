@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from fanwise.errors import VerificationError
-from fanwise.planning.families import find_family, load
+from fanwise.planning.families import find_family
+from fanwise.planning.family import load
 from fanwise.planning.plan import Plan, certified_gap
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 

@@ -6,7 +6,8 @@ import time
 
 import numpy as np
 
-from fanwise.planning.families import FAMILIES, load
+from fanwise.planning.families import FAMILIES
+from fanwise.planning.family import load
 from fanwise.planning.problem import Problem
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.content import ContentWorkload

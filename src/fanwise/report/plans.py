@@ -9,7 +9,8 @@ from typing import Any
 from fanwise.errors import PlanError, VerificationError
 from fanwise.planning.explanation import Listing, Passage
 from fanwise.planning.export import named_tables
-from fanwise.planning.families import find_family, load
+from fanwise.planning.families import find_family
+from fanwise.planning.family import load
 from fanwise.planning.plan import Plan
 from fanwise.report.page import Facts, Item, Picture, Section, Table, Text, Verdict
 from fanwise.report.provisionings import money_items

@@ -14,7 +14,8 @@ from fanwise.assign.measuring import delays
 from fanwise.assign.problem import Assignment, read_tables
 from fanwise.assign.reproducing.instances import Instance
 from fanwise.assign.reproducing.settings import SERIES
-from fanwise.planning.families import ASSIGN, resolve_settings
+from fanwise.planning.families import ASSIGN
+from fanwise.planning.family import resolve_settings
 from fanwise.planning.problem import Run
 from fanwise.progress import Step
 
