@@ -40,6 +40,7 @@ def assign(
     seed: options.Seed = 0,
     time_limit: options.TimeLimit = None,
     gap: options.Gap = None,
+    no_proof: options.NoProof = False,
     settings: options.Settings = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
@@ -76,6 +77,7 @@ def assign(
         seed=seed,
         time_limit=time_limit,
         gap=gap,
+        no_proof=no_proof,
         settings=settings,
         describe=describe,
     )

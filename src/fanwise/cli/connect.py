@@ -75,6 +75,7 @@ def connect(
     seed: options.Seed = 0,
     time_limit: options.TimeLimit = None,
     gap: options.Gap = None,
+    no_proof: options.NoProof = False,
     settings: options.Settings = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
@@ -116,6 +117,7 @@ def connect(
         seed=seed,
         time_limit=time_limit,
         gap=gap,
+        no_proof=no_proof,
         settings=settings,
         describe=describe,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,6 +88,7 @@ class Elsewhere:
         time_limit: float | None = None,
         gap: float | None = None,
         progress: Progress = SILENT,
+        proof: bool = True,
         **settings: Any,
     ) -> Plan:
         """Make a plan by greedy, also where ``best`` is asked for, and say so.
@@ -100,6 +102,8 @@ class Elsewhere:
         plan: Plan = load(self._target)(
             self._workload, time_limit=time_limit, gap=gap, progress=progress, **self._parameters
         )
+        if not proof:
+            plan = replace(plan, proof=None)
         if algorithm not in (None, plan.algorithm):
             console.warn(
                 f"made by {plan.algorithm}: {algorithm} needs the interests on one machine "

@@ -43,3 +43,10 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A tuning knob of the algorithm; repeatable."),
 ]
+NoProof = Annotated[
+    bool,
+    typer.Option(
+        "--no-proof",
+        help="Leave out the certificate of the bound; verify cannot check the bound then.",
+    ),
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,6 +125,7 @@ class Elsewhere:
         time_limit: float | None = None,
         gap: float | None = None,
         progress: Progress = SILENT,
+        proof: bool = True,
         **settings: Any,
     ) -> Plan:
         """Make a plan, with files in between beside the output; say first what that takes."""
@@ -150,4 +152,4 @@ class Elsewhere:
             progress=progress,
             **self._parameters,
         )
-        return plan
+        return plan if proof else replace(plan, proof=None)

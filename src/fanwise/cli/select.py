@@ -88,6 +88,7 @@ def select(
     seed: options.Seed = 0,
     time_limit: options.TimeLimit = None,
     gap: options.Gap = None,
+    no_proof: options.NoProof = False,
     settings: options.Settings = None,
     engine: engines.Engine = engines.LOCAL,
     master: engines.Master = None,
@@ -152,6 +153,7 @@ def select(
         seed=seed,
         time_limit=time_limit,
         gap=gap,
+        no_proof=no_proof,
         settings=settings,
         describe=describe,
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Facts = Iterable[tuple[str, Any]]
 INTERRUPTED = 130
-OPTIONS = ("algorithm", "seed", "time_limit", "gap", "progress")
+OPTIONS = ("algorithm", "seed", "time_limit", "gap", "progress", "proof")
 """Arguments of solve that are options of their own, or none at all: never knobs."""
 
 
@@ -36,6 +36,7 @@ class Solvable(Protocol):
         time_limit: float | None = None,
         gap: float | None = None,
         progress: Progress = ...,
+        proof: bool = True,
         **settings: Any,
     ) -> Plan:
         """Make a plan."""
@@ -63,6 +64,7 @@ def solve_and_save(
     settings: list[str] | None = None,
     amount: Callable[[Any], str] = console.number,
     amend: Callable[[Plan, Progress], Plan] | None = None,
+    no_proof: bool = False,
 ) -> Plan:
     """Make a plan, write it, show it, and exit 1 if it breaks a limit, 130 if interrupted.
 
@@ -76,6 +78,8 @@ def solve_and_save(
         How to write an objective or bound: a number, or money.
     amend
         Adds what else is to be said of the plan before it is written.
+    no_proof
+        Leaves out the certificate of the bound.
     """
     from fanwise.workload.folders import refuse_existing
 
@@ -84,7 +88,13 @@ def solve_and_save(
     problem = make_problem()
     with console.progress() as progress:
         plan = problem.solve(
-            algorithm, seed=seed, time_limit=time_limit, gap=gap, progress=progress, **knobs
+            algorithm,
+            seed=seed,
+            time_limit=time_limit,
+            gap=gap,
+            progress=progress,
+            proof=not no_proof,
+            **knobs,
         )
         if amend is not None:
             plan = amend(plan, progress)
@@ -93,6 +103,8 @@ def solve_and_save(
         console.print_json({**plan.to_dict(), "plan": str(out)})
     else:
         show_plan(plan, describe(plan), out, amount)
+    for warning in plan.warnings.values():
+        console.warn(f"{out}: {warning}")
     if plan.is_interrupted:
         raise typer.Exit(INTERRUPTED)
     if not plan.feasible:
@@ -106,12 +118,43 @@ def show_plan(plan: Plan, facts: Facts, out: Path, amount: Callable[[Any], str])
     rows = [
         *facts,
         ("bound on the optimum", amount(plan.bound)),
-        ("certified gap", console.percent(plan.gap)),
+        ("certified gap", describe_gap(plan)),
+        ("stopped by", describe_stop(plan)),
         ("seconds", round(plan.seconds["total"], 2)),
     ]
+    if "empty-question" in plan.warnings:
+        rows = [
+            ("nothing to decide", plan.warnings["empty-question"]),
+            ("seconds", round(plan.seconds["total"], 2)),
+        ]
     terminal = console.out()
     terminal.print(console.facts(f"{plan.problem} by {plan.algorithm}", rows))
     terminal.print(f"Plan {plan.id[:12]} written to {out}", markup=False)
+
+
+def describe_gap(plan: Plan) -> str:
+    """Write the gap for people, or why there is none to speak of."""
+    if "no-useful-bound" in plan.warnings:
+        return "no useful bound"
+    text = console.percent(plan.gap)
+    if plan.gap is not None and plan.proof is None:
+        text += " (no proof kept)"
+    elif plan.gap is not None and plan.proof is not None and plan.proof.kind == "solver":
+        text += f" (by the solver's word; the certificate proves {plan.proof.proves:,.6g})"
+    return text
+
+
+def describe_stop(plan: Plan) -> str:
+    """Say why the algorithm ended, with the limit that ended it."""
+    limits = plan.limits
+    words = {
+        "gap": f"the gap asked for ({console.percent(limits.get('gap'))})",
+        "limit": f"the time limit ({limits.get('time_limit', 0):g} s)",
+        "work": "its own limit on work",
+        "exhausted": "nothing left to try",
+        "interrupted": "an interruption",
+    }
+    return words.get(plan.stopped or "", "unknown")
 
 
 def check_algorithm(family: str, name: str, stage: str = "algorithm") -> str:

@@ -219,6 +219,7 @@ class Connection(Problem):
         time_limit: float | None = None,
         gap: float | None = None,
         progress: Progress = SILENT,
+        proof: bool = True,
         **settings: Any,
     ) -> Plan:
         """Make a plan under the budget that the algorithm takes; see :meth:`Problem.solve`."""
@@ -231,6 +232,7 @@ class Connection(Problem):
             time_limit=time_limit,
             gap=gap,
             progress=progress,
+            proof=proof,
             **settings,
         )
 

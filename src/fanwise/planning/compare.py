@@ -133,7 +133,9 @@ def compare(
             if limit is None and not is_asked_for:
                 limit = _seconds_for(family.algorithms(name))
             try:
-                plan = problem.solve(name, seed=seed, time_limit=limit, progress=progress)
+                plan = problem.solve(
+                    name, seed=seed, time_limit=limit, progress=progress, proof=False
+                )
             except ParameterError as error:
                 if is_asked_for:
                     raise

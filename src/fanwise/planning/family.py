@@ -58,6 +58,16 @@ class Family:
         The algorithm used when none is named.
     keys
         Tables of a plan and the columns that identify a row.
+    columns
+        What columns the tables have: their kind (``id``, ``number``, ``flag``, ``text``), by name;
+        a name that ends in ``*`` stands for ``lo_0``, ``lo_1`` and so on, one that ends in ``?``
+        may be missing.
+    parameters
+        Names that a plan's parameters may have, beside seed, limits and the algorithm's knobs.
+    proofs
+        What evaluates the certificate of a plan, ``(workload, plan) -> bound``.
+    unchecked
+        Metrics that verification does not recompute, each with the reason.
     explain, reproduce
         What says why a plan is what it is, ``(workload, plan, **about) -> Explanation``, and
         what repeats the paper's experiments, if anything.
@@ -81,6 +91,10 @@ class Family:
     stages: Mapping[str, Mapping[str, Algorithm]]
     default: str
     keys: Mapping[str, tuple[str, ...]]
+    columns: Mapping[str, Mapping[str, str]]
+    parameters: tuple[str, ...]
+    proofs: str | None = None
+    unchecked: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)
     explain: str | None = None
     explains: tuple[str, ...] = ("topic",)

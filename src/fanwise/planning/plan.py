@@ -18,13 +18,16 @@ from fanwise.errors import ParameterError, PlanError, WorkloadError
 from fanwise.planning.families import FAMILIES, find_family
 from fanwise.planning.family import load
 from fanwise.planning.identity import plan_id
+from fanwise.planning.numbers import find_odd_number
+from fanwise.planning.proof import Proof, read_proof, write_proof
 from fanwise.workload.files import local_path, part_files, read_json
 from fanwise.workload.folders import atomic_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fanwise.planning.problem import Outcome, Problem, Run
+    from fanwise.planning.problem import Bound, Outcome, Problem, Run
+    from fanwise.planning.verify import Verification
     from fanwise.workload.topic import TopicWorkload
 
 FORMAT = "fanwise.plan"
@@ -60,6 +63,13 @@ class Plan:
         The hash of the workload it was made for.
     seconds, metrics
         Time spent by part; what else was measured.
+    proof
+        What the bound follows from; None where it was left out.
+    stopped, limits
+        Why the algorithm ended, and every limit that could have ended it.
+    warnings
+        What a reader must know before the numbers, by a short code: ``empty-question``,
+        ``no-useful-bound``.
     """
 
     problem: str
@@ -76,10 +86,20 @@ class Plan:
     id: str
     version: str = __version__
     is_interrupted: bool = False
+    proof: Proof | None = field(default=None, repr=False)
+    stopped: str | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+    warnings: Mapping[str, str] = field(default_factory=dict)
     source: TopicWorkload | None = field(default=None, repr=False)
 
-    def verify(self, workload: TopicWorkload | None = None) -> None:
-        """Check every constraint and the objective from the workload alone.
+    def verify(self, workload: TopicWorkload | None = None) -> Verification:
+        """Check every constraint, the objective and the bound from the workload alone.
+
+        Returns
+        -------
+        Verification
+            Every check, and whether the bound was among them: a plan without a proof, or one that
+            rests on a solver's word, has a bound that cannot be checked.
 
         Raises
         ------
@@ -88,7 +108,7 @@ class Plan:
         """
         from fanwise.planning.verify import verify
 
-        verify(self._source(workload), self)
+        return verify(self._source(workload), self)
 
     def compute_id(self) -> str:
         """Hash the contents anew, whatever :attr:`id` says."""
@@ -110,6 +130,7 @@ class Plan:
         with atomic_folder(local_path(path), overwrite=overwrite) as folder:
             for name, table in self.tables.items():
                 pq.write_table(table, folder / f"{name}.parquet", compression="snappy")
+            write_proof(folder, self.proof)
             text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
             (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
 
@@ -127,6 +148,10 @@ class Plan:
             "bound": self.bound,
             "gap": self.gap,
             "feasible": self.feasible,
+            "proof": None if self.proof is None else self.proof.to_dict(),
+            "stopped": self.stopped or ("interrupted" if self.is_interrupted else "exhausted"),
+            "limits": dict(self.limits),
+            "warnings": dict(self.warnings),
             "seconds": dict(self.seconds),
             "metrics": dict(self.metrics),
             "fanwise": self.version,
@@ -140,7 +165,7 @@ class Plan:
 
 
 def make_plan(
-    problem: Problem, algorithm: str, outcome: Outcome, bound: float | None, run: Run
+    problem: Problem, algorithm: str, outcome: Outcome, proved: Bound | None, run: Run
 ) -> Plan:
     """Measure an outcome and put the plan together."""
     with run.timed("measure"):
@@ -150,7 +175,8 @@ def make_plan(
     )
     tables = dict(outcome.tables)
     objective = float(measured.objective)
-    bound = None if bound is None else float(bound)
+    bound = None if proved is None else float(proved.value)
+    gap = certified_gap(objective, bound, is_feasible=measured.is_feasible)
     run.seconds["total"] = run.elapsed()
     return Plan(
         problem=problem.family,
@@ -158,7 +184,7 @@ def make_plan(
         parameters=parameters,
         objective=objective,
         bound=bound,
-        gap=certified_gap(objective, bound, is_feasible=measured.is_feasible),
+        gap=gap,
         feasible=measured.is_feasible,
         workload=problem.workload.hash,
         tables=tables,
@@ -166,8 +192,32 @@ def make_plan(
         metrics=_jsonable({**measured.metrics, **outcome.metrics}),
         id=plan_id(problem.family, algorithm, parameters, tables),
         is_interrupted=outcome.is_interrupted,
+        proof=proved.proof if proved is not None and run.wants_proof else None,
+        stopped="interrupted" if outcome.is_interrupted else outcome.stopped or "exhausted",
+        limits=dict(run.limits_in_force),
+        warnings=warnings_for(problem, bound, gap),
         source=problem.workload,
     )
+
+
+def warnings_for(problem: Problem, bound: float | None, gap: float | None) -> dict[str, str]:
+    """Return what a reader must know before the numbers of a plan, by a short code."""
+    nothing = problem.emptiness()
+    if nothing is not None:
+        return {"empty-question": f"There is nothing to decide: {nothing}."}
+    trivial = problem.trivial_bound()
+    if bound is None or trivial is None or gap == 0:
+        return {}
+    says_nothing = (
+        bound >= trivial if find_family(problem.family).sense == "max" else bound <= trivial
+    )
+    if not says_nothing:
+        return {}
+    everything = "everything there is" if find_family(problem.family).sense == "max" else "nothing"
+    return {
+        "no-useful-bound": f"No useful bound: what was proven is no better than {everything}, so "
+        "how far the plan is from the best possible is not known."
+    }
 
 
 def read_plan(path: str | Path, workload: TopicWorkload | None = None) -> Plan:
@@ -191,7 +241,7 @@ def read_plan(path: str | Path, workload: TopicWorkload | None = None) -> Plan:
     family = FAMILIES[header["problem"]]
     tables = {name: read_table(folder / f"{name}.parquet", keys) for name, keys in
               family.keys.items()}  # fmt: skip
-    plan = plan_of(header, tables, Plan)
+    plan = plan_of(header, tables, Plan, folder)
     return plan if workload is None else replace(plan, source=workload)
 
 
@@ -199,11 +249,16 @@ AnyPlan = TypeVar("AnyPlan", bound=Plan)
 
 
 def plan_of(
-    header: Mapping[str, Any], tables: Mapping[str, pa.Table], kind: type[AnyPlan]
+    header: Mapping[str, Any],
+    tables: Mapping[str, pa.Table],
+    kind: type[AnyPlan],
+    folder: Path,
 ) -> AnyPlan:
     """Put the entries of ``plan.json`` and tables together."""
     entries = {name: header[name] for name in _ENTRIES if name != "fanwise"}
-    return kind(**entries, version=header["fanwise"], tables=tables)
+    entries |= {name: header[name] for name in _LATER_ENTRIES if header.get(name) is not None}
+    proof = read_proof(folder, header.get("proof"))
+    return kind(**entries, version=header["fanwise"], tables=tables, proof=proof)
 
 
 _ENTRIES: Mapping[str, tuple[type | tuple[type, ...], bool]] = {
@@ -220,6 +275,12 @@ _ENTRIES: Mapping[str, tuple[type | tuple[type, ...], bool]] = {
     "metrics": (dict, False),
     "fanwise": (str, False),
 }
+_LATER_ENTRIES: Mapping[str, tuple[type | tuple[type, ...], bool]] = {
+    "stopped": (str, True),
+    "limits": (dict, True),
+    "warnings": (dict, True),
+}
+"""Entries that plans of older versions do not have."""
 
 
 def read_plan_header(folder: Path) -> dict[str, Any]:
@@ -241,7 +302,12 @@ def read_plan_header(folder: Path) -> dict[str, Any]:
             f"{file}: version {version} is newer than {VERSION}, the newest this fanwise reads; "
             "upgrade fanwise."
         )
-    for entry, (kind, may_be_null) in _ENTRIES.items():
+    odd = find_odd_number(header)
+    if odd is not None:
+        raise PlanError(f"{file}: {odd}.")
+    for entry, (kind, may_be_null) in {**_ENTRIES, **_LATER_ENTRIES}.items():
+        if entry in _LATER_ENTRIES and entry not in header:
+            continue
         if entry not in header:
             raise PlanError(f"{file}: no entry {entry!r}; the file is cut or not from fanwise.")
         value = header[entry]

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +15,24 @@ import pyarrow as pa
 from fanwise.errors import ParameterError
 from fanwise.planning.families import find_family
 from fanwise.planning.family import resolve_settings
+from fanwise.planning.proof import Proof
 from fanwise.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
     from fanwise.workload.topic import TopicWorkload
+
+
+Stopped = Literal["gap", "limit", "work", "exhausted", "interrupted"]
+"""Why a run ended: the gap asked for was reached, the time was over, its own limit on work was
+reached, there was nothing left to try, or somebody interrupted it."""
+
+
+class Bound(NamedTuple):
+    """A proven bound on the optimum, and what it follows from."""
+
+    value: float
+    proof: Proof | None = None
 
 
 @dataclass
@@ -34,8 +47,13 @@ class Run:
         When an improving algorithm stops: seconds since the start, certified gap.
     settings
         The algorithm's knobs, checked and complete.
+    wants_proof
+        Whether the bound's certificate is to be kept. The bound itself is the same either way.
     seconds
         Time spent by part.
+    limits_in_force
+        Every limit that could end the run, also those that nobody asked for: algorithms add
+        their defaults by :meth:`default_limits`.
     """
 
     seed: int = 0
@@ -43,8 +61,23 @@ class Run:
     gap: float | None = None
     progress: Progress = SILENT
     settings: Mapping[str, Any] = field(default_factory=dict)
+    wants_proof: bool = True
     seconds: dict[str, float] = field(default_factory=dict)
+    limits_in_force: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        for name in ("time_limit", "gap"):
+            if getattr(self, name) is not None:
+                self.limits_in_force[name] = float(getattr(self, name))
+
+    def default_limits(self, **limits: float) -> None:
+        """Note the limits that an algorithm keeps where it was given none, by name.
+
+        Names other than ``time_limit`` and ``gap`` are limits on work, such as ``rounds``.
+        """
+        for name, value in limits.items():
+            self.limits_in_force.setdefault(name, float(value))
 
     def random(self) -> np.random.Generator:
         """Return a fresh generator for this run's seed."""
@@ -81,12 +114,18 @@ class Outcome:
         What the algorithm has to tell beyond what the problem measures.
     is_interrupted
         Whether Ctrl-C ended it early, with the best plan so far.
+    proof
+        What the bound follows from.
+    stopped
+        Why the algorithm ended; None for one that simply came to its end.
     """
 
     tables: Mapping[str, pa.Table]
     bound: float | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
     is_interrupted: bool = False
+    proof: Proof | None = None
+    stopped: Stopped | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +186,24 @@ class Problem(ABC):
         """
         return self.bound()
 
+    def prove(self, outcome: Outcome, run: Run) -> Bound | None:
+        """Return a proven bound with its certificate, given what an algorithm found.
+
+        Called for every outcome that brings no proof of its own. Where it brings a bound, that
+        bound is the one to return, with a proof if the family can make one. A bound that takes
+        long should heed the limits of the run.
+        """
+        value = self.bound_within(outcome, run) if outcome.bound is None else outcome.bound
+        return None if value is None else Bound(value)
+
+    def trivial_bound(self) -> float | None:
+        """Return the bound that says nothing, all there is or nothing at all; None if unknown."""
+        return None
+
+    def emptiness(self) -> str | None:
+        """Say in a sentence why there is nothing to decide, or None where there is something."""
+        return None
+
     def run(self, algorithms: tuple[Callable[..., Any], ...], run: Run) -> Outcome:
         """Run the algorithm of each stage; families with several stages chain them."""
         (algorithm,) = algorithms
@@ -161,6 +218,7 @@ class Problem(ABC):
         time_limit: float | None = None,
         gap: float | None = None,
         progress: Progress = SILENT,
+        proof: bool = True,
         **settings: Any,
     ) -> Plan:
         """Make a plan.
@@ -175,6 +233,8 @@ class Problem(ABC):
             Where improving and exact algorithms stop.
         progress
             Hears about long work.
+        proof
+            Whether the plan carries the certificate of its bound.
         settings
             Tuning knobs of the algorithm.
 
@@ -201,15 +261,17 @@ class Problem(ABC):
             gap=gap,
             progress=progress,
             settings=resolve_settings(entries, settings),
+            wants_proof=proof,
         )
         functions = tuple(entry.load() for entry in entries)
         with run.timed("solve"):
             outcome = self.run(functions, run)
-        bound = outcome.bound
-        if bound is None:
+        if outcome.proof is None:
             with run.timed("bound"):
-                bound = self.bound_within(outcome, run)
-        return make_plan(self, algorithm, outcome, bound, run)
+                proved = self.prove(outcome, run)
+        else:
+            proved = None if outcome.bound is None else Bound(outcome.bound, outcome.proof)
+        return make_plan(self, algorithm, outcome, proved, run)
 
 
 def _check_limits(seed: int, time_limit: float | None, gap: float | None) -> None:

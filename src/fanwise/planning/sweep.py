@@ -117,7 +117,9 @@ def sweep(
             variant = change_problem(problem, change)
             step.note(", ".join(f"{name} {value}" for name, value in change.items()))
             try:
-                plan = variant.solve(algorithm, seed=seed, time_limit=time_limit, progress=progress)
+                plan = variant.solve(
+                    algorithm, seed=seed, time_limit=time_limit, progress=progress, proof=False
+                )
             except InfeasibleError:
                 points.append(_no_plan(variant, change, algorithm))
             except KeyboardInterrupt:

@@ -1,30 +1,81 @@
-"""An independent check of a plan: trusts nothing but the workload and the tables."""
+"""An independent check of a plan: trusts nothing but the workload and the tables.
+
+What verification means is decided here, for every family alike: the form of the plan, then what its
+family recomputes from the workload (limits, objective, metrics), then the bound by its certificate,
+the gap and the fingerprint. A limit that is broken fails, whether the plan admits it or not. A
+metric must be recomputed, or be named in the table of families as one that is not.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fanwise.errors import VerificationError
+import pyarrow as pa
+
+from fanwise.errors import ParameterError, VerificationError
 from fanwise.planning.families import find_family
-from fanwise.planning.family import load
+from fanwise.planning.family import Family, load
+from fanwise.planning.numbers import find_odd_number
 from fanwise.planning.plan import Plan, certified_gap
+from fanwise.planning.proof import KIND_TESTS, KINDS
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:
     from fanwise.workload.topic import TopicWorkload
 
+STOPPED = ("gap", "limit", "work", "exhausted", "interrupted")
+NOT_OF_THE_KIND = (
+    ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pa.ArrowException,
+)  # fmt: skip
+"""What plain code raises on values of another kind than it expects."""
+
 
 class Check(NamedTuple):
-    """One thing checked: what, and what was wrong with it (None: it holds)."""
+    """One thing checked: what, and what was wrong with it (None: it holds).
+
+    ``metric`` names the metric that was recomputed, if it was one.
+    """
 
     name: str
     problem: str | None = None
+    metric: str | None = None
 
     @property
     def holds(self) -> bool:
         return self.problem is None
+
+
+@dataclass
+class Verification:
+    """What was checked of a plan.
+
+    Attributes
+    ----------
+    checks
+        In the order they were made; only the last can have failed.
+    is_bound_checked
+        Whether the bound was shown to follow from the workload.
+    remarks
+        What a reader should know, in whole sentences: what rests on a solver's word, and which
+        metrics were not recomputed.
+    """
+
+    checks: list[Check] = field(default_factory=list)
+    is_bound_checked: bool = False
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def first(self) -> str | None:
+        """What is wrong, or None if everything holds."""
+        broken = (f"{check.name}: {check.problem}" for check in self.checks if not check.holds)
+        return next(broken, None)
+
+    @property
+    def holds(self) -> bool:
+        return self.first is None
 
 
 def is_close(left: float, right: float, *, absolute: float = 1e-12) -> bool:
@@ -51,37 +102,223 @@ def expect_equal(name: str, stated: object, found: float | None) -> Check:
     return expect(name, is_close(stated, found), f"says {stated}, found {found}")
 
 
-def checks(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
+def expect_metric(plan: Plan, name: str, found: Any, *, absolute: float = 1e-12) -> Check:
+    """Make a check that a metric the plan states is what was found from the workload.
+
+    Numbers agree within the contract's tolerance, everything else exactly; inside lists and
+    mappings likewise.
+    """
+    if name not in plan.metrics:
+        return Check(f"metrics.{name}", f"is missing; found {found!r}", name)
+    stated = plan.metrics[name]
+    is_same = _is_same(stated, found, absolute)
+    return Check(f"metrics.{name}", None if is_same else f"says {stated!r}, found {found!r}", name)
+
+
+def _is_same(stated: Any, found: Any, absolute: float) -> bool:
+    if isinstance(found, Mapping):
+        return (
+            isinstance(stated, Mapping)
+            and set(stated) == set(found)
+            and all(_is_same(stated[key], found[key], absolute) for key in found)
+        )
+    if isinstance(found, list | tuple):
+        return (
+            isinstance(stated, list | tuple)
+            and len(stated) == len(found)
+            and all(map(_is_same, stated, found, [absolute] * len(found)))
+        )
+    if found is None or isinstance(found, bool | str):
+        return type(stated) is type(found) and stated == found
+    if isinstance(stated, bool) or not isinstance(stated, int | float):
+        return False
+    return is_close(stated, float(found), absolute=absolute)
+
+
+def examine(
+    workload: TopicWorkload | Any, plan: Plan, heard: Callable[[Check], None] = lambda check: None
+) -> Verification:
+    """Check a plan until something is found to be wrong, and say what was checked.
+
+    Parameters
+    ----------
+    heard
+        Called with each check as it is made.
+    """
+    result = Verification()
+    try:
+        for check in _all_checks(workload, plan, result):
+            result.checks.append(check)
+            heard(check)
+            if not check.holds:
+                break  # later checks would build on what is already known to be wrong
+    except VerificationError as error:
+        result.checks.append(Check("proof", str(error).rstrip(".")))
+        heard(result.checks[-1])
+    except NOT_OF_THE_KIND as error:
+        reason = " ".join(str(error).split()) or "no reason given"
+        result.checks.append(
+            Check("form", f"cannot be checked, something is of another kind than it must be "
+                  f"({type(error).__name__}: {reason})")
+        )  # fmt: skip
+        heard(result.checks[-1])
+    result.is_bound_checked = result.is_bound_checked and result.holds
+    return result
+
+
+def checks(workload: TopicWorkload | Any, plan: Plan) -> Iterator[Check]:
     """Yield every check of a plan, in an order in which the first failure explains most."""
+    yield from examine(workload, plan).checks
+
+
+def verify(workload: TopicWorkload | Any, plan: Plan) -> Verification:
+    """Return what was checked, or raise :class:`VerificationError` with what fails first."""
+    result = examine(workload, plan)
+    if result.first is not None:
+        raise VerificationError(f"{result.first}.")
+    return result
+
+
+def _all_checks(workload: Any, plan: Plan, result: Verification) -> Iterator[Check]:
     same = plan.workload == workload.hash
     yield expect("workload", same, f"made for workload {plan.workload[:12]}…, not this one "
                  f"({workload.hash[:12]}…)")  # fmt: skip
-    if not same:
-        return
-    family_checks = load(find_family(plan.problem).checks)
-    for check in family_checks(workload, plan):
-        yield check
-        if not check.holds:
-            return  # later checks would build on what is already known to be wrong
-    yield from _certificate(plan)
-
-
-def verify(workload: TopicWorkload, plan: Plan) -> None:
-    """Raise :class:`VerificationError` with the first check that fails."""
-    for check in checks(workload, plan):
-        if not check.holds:
-            raise VerificationError(f"{check.name}: {check.problem}.")
-
-
-def _certificate(plan: Plan) -> Iterator[Check]:
     family = find_family(plan.problem)
-    if plan.bound is not None and plan.feasible:
-        is_right = (
-            at_most(plan.objective, plan.bound)
-            if family.sense == "max"
-            else at_most(plan.bound, plan.objective)
+    yield from _check_form(family, plan)
+    recomputed = set()
+    for check in load(family.checks)(workload, plan):
+        if check.metric is not None:
+            recomputed.add(check.metric)
+        yield check
+    yield from _check_metrics(family, plan, recomputed, result)
+    yield expect("limits", plan.feasible, "the plan says that it breaks a limit (feasible: false)")
+    yield from _check_bound(workload, family, plan, result)
+    yield from _check_identity(plan)
+
+
+def _check_form(family: Family, plan: Plan) -> Iterator[Check]:
+    """Check what can be told without the workload: kinds of columns and of entries."""
+    yield expect("tables", set(plan.tables) == set(family.columns),
+                 f"must be {', '.join(family.columns)}, got {', '.join(plan.tables)}")  # fmt: skip
+    for name, columns in family.columns.items():
+        if name not in getattr(plan.tables, "unread", ()):  # tables on disk are read in chunks
+            yield Check(f"columns of {name}", _wrong_column(plan.tables[name], columns))
+    for entry in ("parameters", "metrics", "seconds", "limits"):
+        yield Check(entry, find_odd_number(getattr(plan, entry), entry))
+    yield from _check_parameters(family, plan)
+    negative = [part for part, value in plan.seconds.items() if not _is_number(value) or value < 0]
+    yield expect("seconds", not negative, f"must be numbers >= 0, {negative[:1]} is none")
+    is_known = plan.stopped is None or plan.stopped in STOPPED
+    yield expect("stopped", is_known, f"must be one of {', '.join(STOPPED)}, got {plan.stopped!r}")
+
+
+def _wrong_column(table: pa.Table, columns: Mapping[str, str]) -> str | None:
+    """Say what is wrong with the columns of a table, or None."""
+    left = set(table.column_names)
+    if len(left) != len(table.column_names):
+        return "two columns have the same name"
+    for name, kind in columns.items():
+        pattern = name.rstrip("?*")
+        found = [column for column in left if column == pattern]
+        if name.endswith("*"):
+            found = sorted(column for column in left if column.startswith(pattern))
+        elif not found and not name.endswith("?"):
+            return f"there is no column {pattern!r}"
+        for column in found:
+            left.remove(column)
+            values = table.column(column)
+            if not KIND_TESTS[kind](values.type):
+                return f"column {column!r} has the type {values.type}"
+            if values.null_count:
+                return f"column {column!r} has an empty cell"
+    return f"there is a column {min(left)!r} that plans of this kind do not have" if left else None
+
+
+def _check_parameters(family: Family, plan: Plan) -> Iterator[Check]:
+    try:
+        algorithms = family.algorithms(plan.algorithm)
+    except ParameterError as error:
+        yield Check("algorithm", str(error).rstrip("."))
+        return
+    knobs = {key: knob for entry in algorithms for key, knob in entry.settings.items()}
+    for name, value in plan.parameters.items():
+        where = f"parameters.{name}"
+        if name == "seed":
+            is_right = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            yield expect(where, is_right, f"must be a whole number >= 0, got {value!r}")
+        elif name in ("time_limit", "gap"):
+            is_right = _is_number(value) and value >= 0
+            yield expect(where, is_right, f"must be a number >= 0, got {value!r}")
+        elif name in knobs:
+            is_right = knobs[name].allows(value)
+            yield expect(where, is_right, f"must be {knobs[name].constraint}, got {value!r}")
+        else:
+            is_known = name in family.parameters
+            yield expect(where, is_known, f"is no parameter of {family.name}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_metrics(
+    family: Family, plan: Plan, recomputed: set[str], result: Verification
+) -> Iterator[Check]:
+    """Check that every metric was recomputed or is known not to be."""
+    if family.proofs is None:
+        return
+    left = [name for name in plan.metrics if name not in recomputed]
+    unknown = [name for name in left if name not in family.unchecked]
+    yield expect("metrics", not unknown, f"{unknown[:1]} is no metric that such a plan can have")
+    if left:
+        told = "; ".join(f"{name} ({family.unchecked[name]})" for name in left)
+        result.remarks.append(f"Not checked: {told}.")
+
+
+def _check_bound(
+    workload: Any, family: Family, plan: Plan, result: Verification
+) -> Iterator[Check]:
+    """Check that the bound follows from the certificate, and that it can bound the plan."""
+    proof = plan.proof
+    if plan.bound is None:
+        yield expect("bound", proof is None, "there is a proof, but no bound that it is of")
+        result.remarks.append("The plan claims no bound.")
+        return
+    is_max = family.sense == "max"
+    is_right = (
+        at_most(plan.objective, plan.bound) if is_max else at_most(plan.bound, plan.objective)
+    )
+    yield expect("bound", is_right, f"{plan.bound} cannot bound a plan of {plan.objective}")
+    if proof is None:
+        result.remarks.append("Bound not checked: the plan carries no proof of it.")
+        return
+    yield expect("proof", proof.kind in KINDS, f"the kind {proof.kind!r} is unknown")
+    if family.proofs is None:
+        yield Check("proof", f"{family.name} plans have none that can be checked")
+        return
+    proven = float(load(family.proofs)(workload, plan))
+    yield expect("proof", math.isfinite(proven), "proves nothing")
+
+    def carries(claim: float) -> bool:
+        return at_most(proven, claim) if is_max else at_most(claim, proven)
+
+    yield expect("proof.proves", carries(proof.proves),
+                 f"says {proof.proves}, but the certificate proves {proven}")  # fmt: skip
+    if proof.kind == "solver":
+        admits = load(family.proofs.partition(":")[0] + ":may_rest_on_solver")
+        yield expect("proof.kind", bool(admits(workload, plan)),
+                     "no bound of such a plan rests on a solver")  # fmt: skip
+        result.remarks.append(
+            f"Bound not checked: {plan.bound:.10g} rests on the word of HiGHS, a solver; what the "
+            f"certificate proves is {proven:.10g}."
         )
-        yield expect("bound", is_right, f"{plan.bound} cannot bound a plan of {plan.objective}")
+        return
+    yield expect("bound by its proof", carries(plan.bound),
+                 f"says {plan.bound}, but the certificate proves {proven}")  # fmt: skip
+    result.is_bound_checked = True
+
+
+def _check_identity(plan: Plan) -> Iterator[Check]:
     gap = certified_gap(plan.objective, plan.bound, is_feasible=plan.feasible)
     yield expect_equal("gap", plan.gap, gap)
     try:

@@ -263,11 +263,18 @@ class Provisioning(Problem):
         time_limit: float | None = None,
         gap: float | None = None,
         progress: Progress = SILENT,
+        proof: bool = True,
         **settings: Any,
     ) -> Plan:
         """Make a plan, and say how far its cost is from the bound; see :meth:`Problem.solve`."""
         plan = super().solve(
-            algorithm, seed=seed, time_limit=time_limit, gap=gap, progress=progress, **settings
+            algorithm,
+            seed=seed,
+            time_limit=time_limit,
+            gap=gap,
+            progress=progress,
+            proof=proof,
+            **settings,
         )
         return replace(plan, metrics={**plan.metrics, **self.judge(plan.objective, plan.bound)})
 

@@ -91,10 +91,14 @@ def overview_section(plans: Iterable[Plan], *, title: str = "Plans") -> Section:
 def verification(plan: Plan, workload: TopicWorkload) -> Verdict:
     """Check a plan from scratch."""
     try:
-        plan.verify(workload)
+        result = plan.verify(workload)
     except VerificationError as error:
         return Verdict(False, f"Verification failed: {error}")
-    return Verdict(True, "Verified: every constraint and the objective were checked from scratch.")
+    checked = "every limit, the objective and the metrics"
+    if result.is_bound_checked:
+        checked += ", and the bound by its certificate,"
+    words = f"Verified: {checked} were checked from scratch."
+    return Verdict(True, " ".join([words, *result.remarks]))
 
 
 def explanation(plan: Plan, workload: TopicWorkload) -> list[Item]:
@@ -120,6 +124,8 @@ def _side(plan: Plan) -> str:
 def _certificate(plan: Plan) -> str:
     if not plan.feasible:
         return "The plan breaks a limit: it is the best effort, and no gap is certified."
+    if plan.warnings:
+        return " ".join(plan.warnings.values())
     if plan.bound is None or plan.gap is None:
         return "No bound is known, so how much better a plan could be is open."
     if plan.gap == 0:
@@ -137,6 +143,10 @@ def _amount(plan: Plan, value: float | None) -> str:
 
 def _gap(plan: Plan) -> str:
     """Write the gap; far below a hundredth of a percent, digits tell nobody anything."""
+    if "empty-question" in plan.warnings:
+        return "nothing to decide"
+    if "no-useful-bound" in plan.warnings:
+        return "no useful bound"
     if plan.gap is not None and 0 < plan.gap < LEAST_GAP:
         return f"less than {percent(LEAST_GAP)}"
     return percent(plan.gap)

@@ -22,6 +22,7 @@ from fanwise.planning.plan import (
     read_plan_header,
     read_table,
 )
+from fanwise.planning.proof import write_proof
 from fanwise.provision.streamed.identity import hash_plan
 from fanwise.provision.streamed.scratch import Scratch
 from fanwise.provision.verify_rows import KEYS, AllocationRows
@@ -41,6 +42,9 @@ class TablesOnDisk(Mapping[str, pa.Table]):
     allocation
         A Parquet file, or a folder of part files.
     """
+
+    unread = ("allocation",)
+    """Tables whose columns are checked as they are read, chunk by chunk."""
 
     def __init__(self, vms: pa.Table, allocation: Path) -> None:
         self.vms = vms
@@ -125,6 +129,7 @@ class StreamedPlan(Plan):
             else:
                 shutil.copytree(tables.allocation, kept)
             pq.write_table(tables["vms"], folder / "vms.parquet", compression="snappy")
+            write_proof(folder, self.proof)
             text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
             (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
         tables.allocation = destination.absolute() / ALLOCATION
@@ -139,4 +144,4 @@ def read_plan_in_chunks(path: str | Path) -> StreamedPlan:
     vms = read_table(folder / "vms.parquet", PROVISION.keys["vms"])
     tables = TablesOnDisk(vms, folder / ALLOCATION)
     _ = tables.rows  # raises what is not readable
-    return plan_of(header, tables, StreamedPlan)
+    return plan_of(header, tables, StreamedPlan, folder)
