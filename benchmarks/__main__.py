@@ -24,6 +24,7 @@ BENCHMARKS = (
     "connect",
     "assign",
     "wire",
+    "proofs",
 )
 RESULTS = Path(__file__).parent / "results"
 
