@@ -166,6 +166,11 @@ class Assignment(Problem):
         assert self.workload.share is not None
         return least_lbf(self.groups, self.workload.share)
 
+    def emptiness(self) -> str | None:
+        """Say why there is nothing to decide, or None where there is something."""
+        wants = self.ground.lo[:, 0] <= self.ground.hi[:, 0]
+        return None if wants.any() else "no subscriber wants anything"
+
     def parameters(self) -> dict[str, Any]:
         return {
             "alpha": self.alpha,

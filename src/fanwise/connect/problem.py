@@ -100,6 +100,10 @@ class Connection(Problem):
         plain = cls.example(workload)
         return plain, replace(plain, topic_weight="rate")
 
+    def emptiness(self) -> str | None:
+        """Say why there is nothing to decide, or None where there is something."""
+        return None if self.network.complete_value > 0 else "no topic has two subscribers"
+
     def posed_for(self, algorithm: str) -> Connection:
         """Return the question with a budget ratio made a limit, without budgets where none fits."""
         wanted = BUDGET_OF.get(algorithm, "degree")

@@ -243,6 +243,14 @@ class Provisioning(Problem):
             "max_cost": self.max_cost,
         }
 
+    def emptiness(self) -> str | None:
+        """Say why there is nothing to decide, or None where there is something."""
+        return None if np.any(self.demand > 0) else "no subscriber needs anything"
+
+    def trivial_bound(self) -> float:
+        """Return no money: everything costs at least that."""
+        return 0.0
+
     def costs(self, usd_per_hour: float, in_bytes: float, out_bytes: float) -> Costs:
         """Return the money for machines of this rent together and this traffic per period.
 

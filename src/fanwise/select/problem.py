@@ -75,6 +75,18 @@ class Selection(Problem):
         """Return a typical problem on a workload, for warming kernels and trying things out."""
         return cls(workload, tau=5, capacity="60%")
 
+    def emptiness(self) -> str | None:
+        """Say why there is nothing to decide, or None where there is something."""
+        if self.workload.num_topics == 0:
+            return "the workload has no topics"
+        if not np.any(self.weight > 0):
+            return "no subscriber needs anything"
+        return None
+
+    def trivial_bound(self) -> float:
+        """Return the weight of everybody: no selection satisfies more."""
+        return float(self.weight.sum())
+
     def __post_init__(self) -> None:
         if self.metric not in METRICS:
             raise ParameterError("metric", "'binary' or 'fractional'", self.metric)

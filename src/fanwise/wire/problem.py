@@ -112,6 +112,10 @@ class Wiring(Problem):
         """Links between brokers that cost more than a way around them."""
         return self._laid_out[1]
 
+    def emptiness(self) -> str | None:
+        """Say why there is nothing to decide, or None where there is something."""
+        return None if self.ground.demand.any() else "no message has a receiver"
+
     def parameters(self) -> dict[str, Any]:
         return {
             "topology": self.topology,
