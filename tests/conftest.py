@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -46,6 +47,21 @@ def spark():
     )
     yield session
     session.stop()
+
+
+SOAKED = Path(__file__).parents[1] / "benchmarks" / "results" / "soak.json"
+
+
+@pytest.fixture
+def keep_counts(request):
+    """Keep what a long check has counted, by its name, beside the results of benchmarks."""
+
+    def keep(**counts: int) -> None:
+        kept = json.loads(SOAKED.read_text()) if SOAKED.exists() else {}
+        kept[request.node.nodeid] = counts
+        SOAKED.write_text(json.dumps(dict(sorted(kept.items())), indent=2) + "\n")
+
+    return keep
 
 
 @pytest.hookimpl(hookwrapper=True)
