@@ -14,11 +14,11 @@ from tests.strategies import Instance
 import fanwise as fw
 from fanwise.errors import PlanError, VerificationError
 from fanwise.planning.families import FAMILIES
-from fanwise.planning.numbers import find_odd_number
 from fanwise.planning.plan import warnings_for
 from fanwise.planning.problem import Run
 from fanwise.planning.proof import Proof, ProofError
 from fanwise.planning.verify import examine
+from fanwise.workload.json_numbers import find_odd_number
 
 every_family = pytest.mark.parametrize("family", CASES)
 

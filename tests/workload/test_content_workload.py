@@ -347,3 +347,34 @@ def test_from_arrays_checks_like_a_file(changes, message):
     with pytest.raises(WorkloadError, match=message) as caught:
         small(**changes)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"hi": [[1.0, 1e200], [NAN, NAN], [2.0, 3.0]]}, r"hi\[0\]: must be within 1e\+30"),
+        ({"positions": [[0.0, 0.0, 1e200]] * 3}, r"positions\[0\]: must be within"),
+        ({"publisher": [0.0, 1e31, 0.0]}, r"publisher\[1\]: must be within"),
+        ({"capacity": [1.0, 1e308, 1.0]}, r"capacity\[1\]: must be within"),
+        ({"rates": ([2, 0, 2], [1, 1, 0], [0.5, 1e300, 0.0])}, r"rate\[1\]: must be within"),
+    ],
+    ids=str,
+)
+def test_numbers_that_would_overflow_are_refused_at_the_door(changes, reason):
+    with pytest.raises(WorkloadError, match=reason):
+        small(**changes)
+
+
+def test_volumes_that_would_overflow_are_refused_at_the_door():
+    sides = np.full((2, 6), 1e30)
+    with pytest.raises(WorkloadError, match=r"span a volume of .*above 1e\+150"):
+        ContentWorkload.from_arrays(-sides, sides, [[0.0]] * 2, [[0.0]])
+
+
+def test_headers_with_wild_numbers_are_refused(folder):
+    for entry, value in (("event_dims", 10**9), ("publisher", [0.0, 1e200, 0.0]), ("seed", 2**63)):
+        before = (folder / "workload.json").read_text()
+        rewrite_json(folder, **{entry: value})
+        with pytest.raises(WorkloadError, match=entry):
+            fw.read_workload(folder)
+        (folder / "workload.json").write_text(before)

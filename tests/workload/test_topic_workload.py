@@ -325,3 +325,31 @@ def test_from_arrays_checks_like_a_file():
 
 def test_file_addresses_are_read(folder):
     assert fw.read_workload(folder.as_uri()).hash == fw.read_workload(folder).hash
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"rates": [1e308, 1.0]}, r"rates\[0\]: must be within 1e\+30"),
+        ({"rates": [1.0, 1e-31]}, r"rate\[1\]: must be at least 1e-30"),
+        ({"message_bytes": 1e200}, r"message_bytes\[0\]: must be within"),
+        ({"cost": [1.0, 1e31]}, r"cost\[1\]: must be within"),
+        ({"tau": [1e300]}, r"tau\[0\]: must be within"),
+        ({"period_seconds": 1e300}, "period_seconds must be"),
+    ],
+    ids=str,
+)
+def test_numbers_that_would_overflow_are_refused_at_the_door(columns, reason):
+    rates = columns.pop("rates", [1.0, 2.0])
+    with pytest.raises(WorkloadError, match=reason):
+        TopicWorkload.from_arrays(rates, [0, 0], [0, 1], **columns)
+
+
+def test_a_header_with_numbers_beyond_64_bits_is_refused(tmp_path):
+    fw.write_workload(TopicWorkload.from_arrays([1.0], [0], [0]), tmp_path / "w")
+    file = tmp_path / "w" / "workload.json"
+    for value in ("1" + "0" * 400, "NaN", "1e999"):
+        file.write_text(file.read_text().replace('"version": 1', f'"version": 1, "seed": {value}'))
+        with pytest.raises(WorkloadError, match=r"workload.json: seed must be"):
+            fw.read_workload(tmp_path / "w")
+        file.write_text(file.read_text().replace(f', "seed": {value}', ""))

@@ -18,7 +18,6 @@ from fanwise.errors import ParameterError, PlanError, WorkloadError
 from fanwise.planning.families import FAMILIES, find_family
 from fanwise.planning.family import load
 from fanwise.planning.identity import plan_id
-from fanwise.planning.numbers import find_odd_number
 from fanwise.planning.proof import Proof, read_proof, write_proof
 from fanwise.workload.files import local_path, part_files, read_json
 from fanwise.workload.folders import atomic_folder
@@ -176,6 +175,10 @@ def make_plan(
     tables = dict(outcome.tables)
     objective = float(measured.objective)
     bound = None if proved is None else float(proved.value)
+    if not math.isfinite(objective):
+        raise ParameterError(
+            "workload", "of sizes, prices and limits whose products stay below 1e308", objective
+        )
     gap = certified_gap(objective, bound, is_feasible=measured.is_feasible)
     run.seconds["total"] = run.elapsed()
     return Plan(
@@ -302,9 +305,6 @@ def read_plan_header(folder: Path) -> dict[str, Any]:
             f"{file}: version {version} is newer than {VERSION}, the newest this fanwise reads; "
             "upgrade fanwise."
         )
-    odd = find_odd_number(header)
-    if odd is not None:
-        raise PlanError(f"{file}: {odd}.")
     for entry, (kind, may_be_null) in {**_ENTRIES, **_LATER_ENTRIES}.items():
         if entry in _LATER_ENTRIES and entry not in header:
             continue

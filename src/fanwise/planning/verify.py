@@ -18,9 +18,9 @@ import pyarrow as pa
 from fanwise.errors import ParameterError, VerificationError
 from fanwise.planning.families import find_family
 from fanwise.planning.family import Family, load
-from fanwise.planning.numbers import find_odd_number
 from fanwise.planning.plan import Plan, certified_gap
 from fanwise.planning.proof import KIND_TESTS, KINDS
+from fanwise.workload.json_numbers import find_odd_number
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:

@@ -13,7 +13,13 @@ from fanwise.arrays.csr import Csr, FloatArray, IntArray
 from fanwise.errors import WorkloadError
 from fanwise.workload import content_validation as checks
 from fanwise.workload.content import Cells, Channels, ContentWorkload, PublishRates
-from fanwise.workload.validation import check_not_negative, ids, names_or_default, refuse
+from fanwise.workload.validation import (
+    check_not_negative,
+    ids,
+    names_or_default,
+    refuse,
+    refuse_wild,
+)
 
 
 def _place(column: str, row: int | None = None) -> str:
@@ -89,6 +95,8 @@ def _boxes(
     for array, name in zip(arrays, (low, high), strict=True):
         bad = np.asarray(~np.isfinite(array).all(axis=1) & ~nothing)
         refuse(bad, array[:, 0], name, _place, "sides must be finite")
+        for side in np.where(nothing[:, None], 0.0, array).T:
+            refuse_wild(side, name, _place)
     below, above = (np.where(nothing[:, None], 0.0, array) for array in arrays)
     checks.check_boxes(below, above, _place)
     below[nothing], above[nothing] = np.inf, -np.inf
@@ -102,6 +110,9 @@ def _points(values: npt.ArrayLike, name: str, *, finite: bool = True) -> FloatAr
     if finite and not np.isfinite(array).all():
         bad = np.asarray(~np.isfinite(array).all(axis=1))
         refuse(bad, array.sum(axis=1), name, _place, "must be finite")
+    if finite:
+        for coordinate in array.T:
+            refuse_wild(coordinate, name, _place)
     return array
 
 
@@ -109,8 +120,7 @@ def _finite(values: npt.ArrayLike, name: str, shape: tuple[int, ...]) -> FloatAr
     array = np.array(values, dtype=np.float64, order="C")
     if array.shape != shape:
         raise WorkloadError(f"{name}: shape {array.shape} where {shape} is needed.")
-    flat = array.reshape(-1)
-    refuse(~np.isfinite(flat), flat, name, _place, "must be finite")
+    refuse_wild(array.reshape(-1), name, _place)
     return array
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,11 @@ from fanwise.workload.content import (
 from fanwise.workload.files import ParquetTable, local_path
 from fanwise.workload.folders import atomic_folder
 from fanwise.workload.headers import CONTENT_FORMAT, VERSION, read_any_header
-from fanwise.workload.validation import Source
+from fanwise.workload.validation import LARGEST, Source
 
 COUNTS = ("subscribers", "brokers")
 DIMS = ("event_dims", "network_dims")
+MOST_DIMS = 1000
 
 
 def read_content_workload(path: str | Path) -> ContentWorkload:
@@ -103,6 +103,8 @@ def read_content_header(folder: Path) -> dict[str, Any]:
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             must = f"{entry} must be a whole number >= {least}"
             raise WorkloadError(f"{file}: {must}, got {value!r}.")
+        if entry in DIMS and value > MOST_DIMS:
+            raise WorkloadError(f"{file}: {entry} must be at most {MOST_DIMS}, got {value!r}.")
     publisher = header.get("publisher")
     if publisher is not None and not (
         isinstance(publisher, list)
@@ -121,7 +123,7 @@ def read_content_header(folder: Path) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 SIDES = ("lo", "hi")

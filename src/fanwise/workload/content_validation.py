@@ -18,6 +18,8 @@ from fanwise.workload.content import Cells, PublishRates
 from fanwise.workload.validation import MAX_IDS, Source, numbers, refuse
 
 SHARE_TOLERANCE = 1e-9
+LARGEST_VOLUME = 1e150
+"""No box around all rectangles has more: volumes and their products with rates stay finite."""
 
 
 def check_boxes(
@@ -33,6 +35,16 @@ def check_boxes(
             raise WorkloadError(
                 f"{place(f'lo_{axis}', row)}: must be {relation} hi_{axis}, got {low[row]} and "
                 f"{high[row]}; swap or widen them."
+            )
+    finite = np.isfinite(lo).all(axis=1) & np.isfinite(hi).all(axis=1)
+    if finite.any():
+        extent = hi[finite].max(axis=0) - lo[finite].min(axis=0)
+        with np.errstate(over="ignore"):
+            volume = float(np.prod(extent))
+        if volume > LARGEST_VOLUME:
+            raise WorkloadError(
+                f"{place('lo_0')}: the rectangles span a volume of {volume:g}, above "
+                f"{LARGEST_VOLUME:g}, beyond which sums and products overflow; use larger units."
             )
 
 

@@ -6,7 +6,6 @@ Each table is one file or a folder of part files, as Spark writes them; row orde
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -188,8 +187,7 @@ def read_header(folder: Path) -> dict[str, Any]:
     period = header.get("period_seconds")
     if not isinstance(period, int | float) or isinstance(period, bool) or not period > 0:
         raise WorkloadError(f"{file}: period_seconds must be a number > 0, got {period!r}.")
-    if not math.isfinite(period):
-        raise WorkloadError(f"{file}: period_seconds must be finite, got {period!r}.")
+    validation.check_period(period, str(file))
     for entry in COUNTS:
         if not is_count(header.get(entry)):
             raise WorkloadError(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fanwise.errors import WorkloadError
+from fanwise.workload.json_numbers import find_odd_number
 
 TOPIC_FORMAT = "fanwise.workload"
 CONTENT_FORMAT = "fanwise.content"
@@ -49,10 +50,14 @@ def read_json(file: Path, what: str) -> dict[str, Any]:
         header = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise WorkloadError(f"{file}: not there, so {file.parent} is not {what} folder.") from None
-    except (OSError, ValueError) as error:
-        raise WorkloadError(f"{file}: not readable as JSON ({error}).") from None
+    except (OSError, ValueError, RecursionError) as error:
+        reason = str(error).splitlines()[0]
+        raise WorkloadError(f"{file}: not readable as JSON ({reason}).") from None
     if not isinstance(header, dict):
         raise WorkloadError(f"{file}: must be a JSON object, got {type(header).__name__}.")
+    odd = find_odd_number(header)
+    if odd is not None:
+        raise WorkloadError(f"{file}: {odd}.")
     return header
 
 

@@ -20,6 +20,10 @@ from fanwise.errors import ParameterError, WorkloadError
 from fanwise.workload.topic import TopicWorkload
 
 MAX_IDS = 2**31 - 1
+LARGEST = 1e30
+"""No number of a workload is larger than this: products of a few and sums of billions stay finite,
+with digits to spare."""
+SMALLEST_RATE = 1 / LARGEST
 
 
 class Source(Protocol):
@@ -36,7 +40,7 @@ def numbers(values: pa.ChunkedArray, column: str, place: Source) -> FloatArray:
         )
     _refuse_nulls(values, column, place)
     array: FloatArray = np.ascontiguousarray(values.cast(pa.float64()).to_numpy(), dtype=np.float64)
-    refuse(~np.isfinite(array), array, column, place, "must be finite")
+    refuse_wild(array, column, place)
     return array
 
 
@@ -89,6 +93,13 @@ def refuse(
         raise WorkloadError(f"{place(column, row)}: {constraint}, got {values[row].item()}.")
 
 
+def refuse_wild(values: FloatArray, column: str, place: Source) -> None:
+    """Refuse what is not finite, and what is so large that sums and products would not be."""
+    refuse(~np.isfinite(values), values, column, place, "must be finite")
+    reason = f"must be within {LARGEST:g} of 0, beyond which sums and products overflow"
+    refuse(np.abs(values) > LARGEST, values, column, place, reason)
+
+
 def dense_order(found: IntArray, count: int, column: str, place: Source) -> IntArray | None:
     """Return the row of each id 0..count-1, or None where the rows are in order already."""
     if np.array_equal(found, np.arange(count, dtype=np.int32)):
@@ -134,8 +145,19 @@ def interests(
 
 
 def check_rates(rates: FloatArray, place: Source) -> None:
-    """Refuse rates that are not positive."""
+    """Refuse rates that are not positive, or so small that one over them overflows."""
     refuse(rates <= 0, rates, "rate", place, "must be > 0")
+    reason = f"must be at least {SMALLEST_RATE:g}, below which quotients overflow"
+    refuse(rates < SMALLEST_RATE, rates, "rate", place, reason)
+
+
+def check_period(period_seconds: float, place: str) -> None:
+    """Refuse a length of the period that is not positive, or beyond all reason."""
+    if not SMALLEST_RATE <= period_seconds <= LARGEST:  # also NaN
+        raise WorkloadError(
+            f"{place}: period_seconds must be a finite number > 0, from {SMALLEST_RATE:g} to "
+            f"{LARGEST:g}, got {period_seconds!r}."
+        )
 
 
 def check_not_negative(values: FloatArray, column: str, place: Source) -> None:
@@ -169,14 +191,15 @@ def build_topic_workload(
         if values is None:
             return None
         array = np.array(np.broadcast_to(np.asarray(values), (count,)), dtype=np.float64)
-        refuse(~np.isfinite(array), array, name, place, "must be finite")
+        refuse_wild(array, name, place)
         check_not_negative(array, name, place)
         return array
 
     if not (np.isfinite(period_seconds) and period_seconds > 0):
         raise ParameterError("period_seconds", "a finite number > 0", period_seconds)
+    check_period(float(period_seconds), "from_arrays")
     rate = np.array(rates, dtype=np.float64).reshape(-1)
-    refuse(~np.isfinite(rate), rate, "rates", place, "must be finite")
+    refuse_wild(rate, "rates", place)
     check_rates(rate, place)
     rows = ids(_as_chunked(subscriber), "subscriber", place)
     columns = ids(_as_chunked(topic), "topic", place)
@@ -190,7 +213,8 @@ def build_topic_workload(
         else:
             num_subscribers = int(rows.max()) + 1 if len(rows) else 0
     sizes = column(message_bytes, "message_bytes", len(rate))
-    assert sizes is not None
+    if sizes is None:
+        raise ParameterError("message_bytes", "a number >= 0, or one for each topic", None)
     return TopicWorkload(
         rates=rate,
         message_bytes=sizes,
@@ -203,10 +227,29 @@ def build_topic_workload(
         cost=column(cost, "cost", len(rate)),
         tau=column(tau, "tau", num_subscribers),
         weight=column(weight, "weight", num_subscribers),
-        max_degree=None if max_degree is None else np.array(max_degree, dtype=np.int32),
-        positions=None if positions is None else np.array(positions, dtype=np.float64),
+        max_degree=None if max_degree is None else _degrees(max_degree, num_subscribers, place),
+        positions=None if positions is None else _points(positions, num_subscribers, place),
         origin=dict(origin or {}),
     )
+
+
+def _degrees(values: npt.ArrayLike, count: int, place: Source) -> IntArray:
+    degrees = ids(_as_chunked(values), "max_degree", place)
+    if len(degrees) != count:
+        raise WorkloadError(f"max_degree: {len(degrees)} entries for {count} subscribers.")
+    refuse(degrees < 0, degrees, "max_degree", place, "must be >= 0")
+    return degrees.copy()
+
+
+def _points(values: npt.ArrayLike, count: int, place: Source) -> FloatArray:
+    points = np.array(values, dtype=np.float64, order="C")
+    if points.ndim != 2 or len(points) != count:
+        raise WorkloadError(
+            f"positions: shape {points.shape} where ({count}, dimensions) is needed."
+        )
+    for coordinate in points.T:
+        refuse_wild(coordinate, "positions", place)
+    return points
 
 
 def numbered_names(prefix: str, count: int) -> pa.Array:

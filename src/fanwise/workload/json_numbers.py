@@ -1,4 +1,4 @@
-"""Numbers that JSON can hold but no plan has."""
+"""Numbers that JSON can hold but no workload or plan has."""
 
 from __future__ import annotations
 
