@@ -1,6 +1,6 @@
 """GPM and MinMaxODA: the link of largest contribution among those that keep degrees lowest.
 
-GPM (Alg. 3 of Chen et al.) stops at a degree, MinMaxODA (Onus and Richa, ICDCS 2010) when every
+GPM (Alg. 3 of Chen et al.) stops at a degree, MinMaxODA (Onus and Richa, INFOCOM 2009) when every
 topic is connected. Read literally: a phase is filled up with links between nodes below its degree,
 links that add nothing included, until no two such nodes lack a link; a node that lags behind (with
 an odd number of nodes there is always one) may get several links in one phase. Ties go to the

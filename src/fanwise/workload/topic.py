@@ -196,7 +196,7 @@ class TopicWorkload:
         for name, array in columns:
             if array is not None:
                 digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-                digest.update(np.ascontiguousarray(array).data.cast("B"))
+                digest.update(np.ravel(array).data.cast("B"))  # no rows of columns cannot be cast
         for name, names in (("topics", self.topic_names), ("subscribers", self.subscriber_names)):
             offsets, text = flat_text(names)
             digest.update(f"{name} {len(names)}\n".encode())
