@@ -187,6 +187,8 @@ def _other_columns(values: pa.ChunkedArray, rng: random.Random) -> Iterator[tupl
         return
     row = rng.randrange(size)
     plain = values.to_pylist()
+    if plain[row] is None:
+        return
     if pa.types.is_boolean(values.type):
         others: list[Any] = [not plain[row], None]
     elif pa.types.is_integer(values.type):
@@ -200,7 +202,7 @@ def _other_columns(values: pa.ChunkedArray, rng: random.Random) -> Iterator[tupl
             changed = [*plain[:row], other, *plain[row + 1 :]]
             yield f"{other!r} in row {row}", pa.array(changed, values.type)
     if pa.types.is_integer(values.type):
-        yield "numbers with a point", pa.array([float(value) for value in plain], pa.float64())
+        yield "numbers with a point", values.cast(pa.float64()).combine_chunks()
 
 
 def _about_bounds(plan: fw.Plan, optimum: float, rng: random.Random) -> Iterator[Lie]:

@@ -17,6 +17,8 @@ from fanwise.planning.families import find_family
 from fanwise.planning.family import resolve_settings
 from fanwise.planning.proof import Proof
 from fanwise.progress import SILENT, Progress
+from fanwise.workload.json_numbers import find_odd_number
+from fanwise.workload.validation import LARGEST
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
@@ -252,6 +254,7 @@ class Problem(ABC):
         from fanwise.planning.plan import make_plan
 
         _check_limits(seed, time_limit, gap)
+        _check_sizes(self.parameters())
         family = find_family(self.family)
         algorithm = algorithm or family.default
         entries = family.algorithms(algorithm)
@@ -274,9 +277,19 @@ class Problem(ABC):
         return make_plan(self, algorithm, outcome, proved, run)
 
 
+def _check_sizes(parameters: Mapping[str, Any]) -> None:
+    """Refuse numbers that no file could hold or that would overflow."""
+    for name, value in parameters.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and not -LARGEST <= value <= LARGEST:
+            raise ParameterError(name, f"within {LARGEST:g} of 0", value)
+        if isinstance(value, int) and find_odd_number(value) is not None:
+            raise ParameterError(name, "a whole number below 2^63", value)
+
+
 def _check_limits(seed: int, time_limit: float | None, gap: float | None) -> None:
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise ParameterError("seed", "a whole number >= 0", seed)
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
+        raise ParameterError("seed", "a whole number >= 0 and below 2^63", seed)
     for name, value in (("time_limit", time_limit), ("gap", gap)):
-        if value is not None and not value >= 0:
+        if value is not None and not 0 <= value <= LARGEST:
             raise ParameterError(name, "a number >= 0", value)
