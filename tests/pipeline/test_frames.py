@@ -171,9 +171,14 @@ def test_elsewhere_the_json_comes_last_and_failures_leave_nothing(frames, tmp_pa
         write_frames(frames, out)
     written = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
     assert written["workload.json"] == max(written.values())
-    (out / "stale").write_text("from an older run")
+    (out / "notes").write_text("not from us")
+    with pytest.raises(OutputExistsError, match="has notes in it"):
+        writing.write_remote(store, frames, overwrite=True)
+    (out / "notes").unlink()
+    (out / "topics.parquet" / "part-stale.parquet").write_text("from an older run")
     writing.write_remote(store, frames, overwrite=True)
-    assert "stale" not in traces.remains(out)
+    assert "part-stale.parquet" not in traces.remains(out / "topics.parquet")
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
     def fail(report, window=None):
         raise OSError("disk full")
@@ -181,7 +186,10 @@ def test_elsewhere_the_json_comes_last_and_failures_leave_nothing(frames, tmp_pa
     monkeypatch.setattr(writing, "_header", fail)
     with pytest.raises(OSError, match="disk full"):
         writing.write_remote(store, frames, overwrite=True)
-    assert not out.exists()
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    with pytest.raises(OSError, match="disk full"):
+        writing.write_remote(Store(spark, local_uri(out.parent / "new")), frames, overwrite=False)
+    assert traces.remains(out.parent) == ["out"]
     with pytest.raises(InputError, match="cannot be written: disk full"):
         write_frames(frames, tmp_path / "local")
     assert traces.remains(tmp_path) == ["bucket"]

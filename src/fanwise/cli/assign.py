@@ -73,6 +73,7 @@ def assign(
         algorithm,
         out=out,
         overwrite=overwrite,
+        inputs=[workload],
         as_json=as_json,
         seed=seed,
         time_limit=time_limit,

@@ -48,6 +48,7 @@ def compare(
     """
     from fanwise.planning.compare import compare as compare_algorithms
     from fanwise.workload.folders import refuse_existing
+    from fanwise.workload.outputs import PICTURES
 
     problem, given = question.problem, question.given()
     if problem == "select":
@@ -56,7 +57,7 @@ def compare(
     for name in names or ():
         find_family(problem).algorithms(name)  # raises for an unknown one
     if plots is not None:
-        refuse_existing(plots, overwrite=overwrite)
+        refuse_existing(plots, PICTURES, overwrite=overwrite, inputs=[question.workload])
     posed = problems.make_problem(problem, question.workload, question.tau, given)
     with console.progress() as progress:
         comparison = compare_algorithms(

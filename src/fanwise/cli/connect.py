@@ -113,6 +113,7 @@ def connect(
         algorithm,
         out=out,
         overwrite=overwrite,
+        inputs=[workload],
         as_json=as_json,
         seed=seed,
         time_limit=time_limit,

@@ -54,8 +54,9 @@ def export(
     Example: [bold]fanwise export plan/ --workload spotify/ --csv tables/[/bold]
     """
     from fanwise.planning.export import export_as, export_csv
+    from fanwise.planning.outputs import EXPORTS, TABLES
     from fanwise.planning.plan import read_plan
-    from fanwise.workload.folders import refuse_existing, refuse_existing_file
+    from fanwise.workload.folders import refuse_existing
 
     files = {
         kind: path
@@ -65,9 +66,9 @@ def export(
     if csv is None and not files:
         raise InputError("nothing to write: give --csv, --graphml, --dot or --forests.")
     if csv is not None:
-        refuse_existing(csv, overwrite=overwrite)
-    for path in files.values():
-        refuse_existing_file(path, overwrite=overwrite)
+        refuse_existing(csv, TABLES, overwrite=overwrite, inputs=[plan, workload])
+    for kind, path in files.items():
+        refuse_existing(path, EXPORTS[kind], overwrite=overwrite, inputs=[plan, workload])
     found = read_plan(plan)
     loaded = load_workload(workload, found.problem)
     written: dict[str, Any] = {}

@@ -132,8 +132,9 @@ def twitter(
     """
     from fanwise.workload.folders import refuse_existing
     from fanwise.workload.generators.twitter import PERIOD_SECONDS, estimate_needs, write_twitter
+    from fanwise.workload.outputs import WORKLOAD
 
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, WORKLOAD, overwrite=overwrite)
     needs = estimate_needs(scale)
     if needs.disk > _LARGE_BYTES:
         gib = 2**30
@@ -234,8 +235,9 @@ def write_topic_workload(
     """Generate, write and show a topic workload: what all its generators share."""
     from fanwise.workload.files import write_workload
     from fanwise.workload.folders import refuse_existing
+    from fanwise.workload.outputs import WORKLOAD
 
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, WORKLOAD, overwrite=overwrite)
     begun = time.perf_counter()
     with console.progress() as progress:
         workload = make(progress)

@@ -292,8 +292,9 @@ def write_content(
     """Generate, write and show a content workload: what all its generators share."""
     from fanwise.workload.content_files import write_content_workload
     from fanwise.workload.folders import refuse_existing
+    from fanwise.workload.outputs import WORKLOAD
 
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, WORKLOAD, overwrite=overwrite)
     begun = time.perf_counter()
     with console.progress() as progress:
         workload = make(progress)

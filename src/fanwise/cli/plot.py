@@ -34,10 +34,11 @@ def plot(
     from fanwise.planning.plan import read_plan
     from fanwise.workload.folders import refuse_existing
     from fanwise.workload.look import FORMATS, save_figures
+    from fanwise.workload.outputs import PICTURES
 
     if image_format not in FORMATS:
         raise ParameterError("format", f"one of {', '.join(FORMATS)}", image_format)
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, PICTURES, overwrite=overwrite, inputs=[workload, plan])
     found = read_plan(plan)
     figures = {
         re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"): figure

@@ -168,6 +168,7 @@ def provision(
         algorithm,
         out=out,
         overwrite=overwrite,
+        inputs=[workload],
         as_json=as_json,
         seed=seed,
         time_limit=time_limit,

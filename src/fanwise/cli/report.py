@@ -44,15 +44,15 @@ def report(
     Example: [bold]fanwise report --workload spotify/ plan/ --out report.html[/bold]
     """
     from fanwise.planning.plan import read_plan
-    from fanwise.report.page import Report
+    from fanwise.report.page import PAGE, Report
     from fanwise.report.plans import overview_section, plan_section
     from fanwise.report.workloads import content_section, workload_section
     from fanwise.workload.content import ContentWorkload
-    from fanwise.workload.folders import refuse_existing_file
+    from fanwise.workload.folders import refuse_existing
     from fanwise.workload.reading import read_workload
     from fanwise.workload.statistics import workload_statistics
 
-    refuse_existing_file(out, overwrite=overwrite)
+    refuse_existing(out, PAGE, overwrite=overwrite, inputs=[workload, *(plans or ())])
     with console.progress() as progress:
         with progress.step("Reading"):
             loaded = read_workload(workload)

@@ -47,9 +47,10 @@ def reproduce(
 
     Example: [bold]fanwise reproduce select --scale small --out reproduction/[/bold]
     """
+    from fanwise.report.reproductions import REPRODUCTION, save_reproduction
     from fanwise.workload.folders import refuse_existing
 
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, REPRODUCTION, overwrite=overwrite)
     share = parse_scale(scale)
     target = find_family(family).reproduce
     if target is None:
@@ -57,8 +58,6 @@ def reproduce(
         raise ParameterError("family", f"one of {known}: others cannot be repeated yet", family)
     with console.progress() as progress:
         result = load(target)(share, seed=seed, progress=progress)
-        from fanwise.report.reproductions import save_reproduction
-
         with progress.step("writing the report"):
             files = save_reproduction(result, out, overwrite=overwrite)
     if as_json:

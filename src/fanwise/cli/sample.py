@@ -68,10 +68,11 @@ def sample(
     """
     from fanwise.workload.files import write_workload
     from fanwise.workload.folders import refuse_existing
+    from fanwise.workload.outputs import WORKLOAD
     from fanwise.workload.sampling import Request
 
     request = Request(nodes, seed, tuple(start or ()), starts, along.value, keep_empty)
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, WORKLOAD, overwrite=overwrite, inputs=[workload])
     from fanwise.pipeline.session import import_pyspark, parse_settings
 
     settings = parse_settings(conf)

@@ -149,6 +149,7 @@ def select(
         algorithm,
         out=out,
         overwrite=overwrite,
+        inputs=[workload, previous, previous_workload],
         as_json=as_json,
         seed=seed,
         time_limit=time_limit,

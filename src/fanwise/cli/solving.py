@@ -56,6 +56,7 @@ def solve_and_save(
     *,
     out: Path,
     overwrite: bool,
+    inputs: Iterable[Path | None],
     as_json: bool,
     seed: int,
     describe: Callable[[Plan], Facts],
@@ -72,6 +73,8 @@ def solve_and_save(
     ----------
     make_problem
         Loads the workload and states the problem; called once the output is known to be free.
+    inputs
+        The folders that are read; the output replaces none of them.
     describe
         The family's own lines for people.
     amount
@@ -81,9 +84,10 @@ def solve_and_save(
     no_proof
         Leaves out the certificate of the bound.
     """
+    from fanwise.planning.outputs import PLAN
     from fanwise.workload.folders import refuse_existing
 
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, PLAN, overwrite=overwrite, inputs=inputs)
     knobs = parse_settings(settings)
     problem = make_problem()
     with console.progress() as progress:

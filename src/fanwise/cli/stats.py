@@ -55,10 +55,11 @@ def stats(
     """
     from fanwise.workload.content import ContentWorkload
     from fanwise.workload.folders import refuse_existing
+    from fanwise.workload.outputs import PICTURES
     from fanwise.workload.reading import read_workload
 
     if plots is not None:
-        refuse_existing(plots, overwrite=overwrite)
+        refuse_existing(plots, PICTURES, overwrite=overwrite, inputs=[workload])
     with console.progress() as progress:
         with progress.step("Reading the workload"):
             loaded = read_workload(workload)

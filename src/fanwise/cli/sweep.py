@@ -138,6 +138,7 @@ def sweep(
 
     Example: [bold]fanwise sweep select spotify/ --tau 27 --capacities 1%,5%,20%,50%[/bold]
     """
+    from fanwise.planning.outputs import CURVE
     from fanwise.workload.folders import refuse_existing
 
     problem, given = question.problem, question.given()
@@ -174,7 +175,7 @@ def sweep(
     if "instance" in axes:
         given["instance"] = axes["instance"][0]  # the default may not be in the catalogue
     if out is not None:
-        refuse_existing(out, overwrite=overwrite)
+        refuse_existing(out, CURVE, overwrite=overwrite, inputs=[question.workload])
 
     first_tau = str(axes["tau"][0]) if "tau" in axes else question.tau
     posed = problems.make_problem(problem, question.workload, first_tau, given)

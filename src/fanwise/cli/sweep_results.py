@@ -92,6 +92,7 @@ def write(
     result: Sweep, problem: str, axes: list[str], objective: str, out: Path, *, overwrite: bool
 ) -> None:
     """Write the points and their picture."""
+    from fanwise.planning.outputs import CURVE
     from fanwise.planning.sweep import write_points
     from fanwise.report.comparison_plots import plot_sweep
     from fanwise.workload.folders import atomic_folder
@@ -103,6 +104,6 @@ def write(
         figure = plot_cost_against_tau({result.points[0].algorithm: result.points})
     else:
         figure = plot_sweep(result.points, axes, objective=objective)
-    with atomic_folder(out, overwrite=overwrite) as folder:
+    with atomic_folder(out, CURVE, overwrite=overwrite) as folder:
         write_points(result.points, folder / "points.csv")
         (folder / "curve.png").write_bytes(encode(figure, "png"))

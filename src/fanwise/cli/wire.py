@@ -69,6 +69,7 @@ def wire(
         algorithm,
         out=out,
         overwrite=overwrite,
+        inputs=[workload],
         as_json=as_json,
         seed=seed,
         time_limit=time_limit,

@@ -19,8 +19,10 @@ import pyarrow.parquet as pq
 from fanwise.connect.structure import overlay_of, spanning_forests
 from fanwise.connect.structure_kernels import count_shared
 from fanwise.errors import MissingDependencyError, ParameterError
+from fanwise.planning.outputs import EXPORTS, FORESTS_METADATA, REMARK
 from fanwise.planning.plan import Plan
 from fanwise.workload.folders import atomic_file
+from fanwise.workload.outputs import FileKind
 from fanwise.workload.topic import TopicWorkload
 
 if TYPE_CHECKING:
@@ -79,13 +81,14 @@ def write_graphml(
     Characters that XML 1.0 cannot hold stand as ``\u0001`` and the like.
     """
     graph = graph_of(workload, plan)
-    _write_lines(path, graphml_lines(graph), overwrite=overwrite)
+    _write_lines(path, graphml_lines(graph), EXPORTS["graphml"], overwrite=overwrite)
     return len(graph.ends)
 
 
 def graphml_lines(graph: Graph) -> Iterator[str]:
     """Yield the lines of a GraphML file."""
     yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield f"<!-- {REMARK} -->"
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
     for owner, columns in (("node", graph.nodes), ("edge", graph.links)):
         for name, values in columns.items():
@@ -129,13 +132,14 @@ def write_dot(
     Control characters other than line breaks stand as ``\u0001`` and the like.
     """
     graph = graph_of(workload, plan)
-    _write_lines(path, dot_lines(graph), overwrite=overwrite)
+    _write_lines(path, dot_lines(graph), EXPORTS["dot"], overwrite=overwrite)
     return len(graph.ends)
 
 
 def dot_lines(graph: Graph) -> Iterator[str]:
     """Yield the lines of a DOT file."""
     yield "graph overlay {"
+    yield f"  // {REMARK}"
     yield "  node [shape=ellipse];"
     for node, name in enumerate(graph.nodes["name"]):
         yield f"  n{node} [label={quote_label(name)}, degree={graph.nodes['degree'][node]}];"
@@ -181,8 +185,8 @@ def write_forests(
         raise ParameterError("forests", f"a file that ends in {' or '.join(FOREST_FORMATS)}",
                              str(path))  # fmt: skip
     write: Callable[..., Any] = pa_csv.write_csv if suffix == ".csv" else pq.write_table
-    table = forest_table(workload, plan)
-    with atomic_file(path, overwrite=overwrite) as staging:
+    table = forest_table(workload, plan).replace_schema_metadata(FORESTS_METADATA)
+    with atomic_file(path, EXPORTS["forests"], overwrite=overwrite) as staging:
         write(table, staging)
     return int(table.num_rows)
 
@@ -228,9 +232,11 @@ def to_networkx(plan: Plan, workload: TopicWorkload | None = None) -> networkx.G
     return result
 
 
-def _write_lines(path: str | Path, lines: Iterator[str], *, overwrite: bool) -> None:
+def _write_lines(
+    path: str | Path, lines: Iterator[str], kind: FileKind, *, overwrite: bool
+) -> None:
     with (
-        atomic_file(path, overwrite=overwrite) as staging,
+        atomic_file(path, kind, overwrite=overwrite) as staging,
         open(staging, "w", encoding="utf-8", newline="\n") as file,
     ):
         file.writelines(line + "\n" for line in lines)

@@ -19,7 +19,7 @@ from fanwise.pipeline.readers import Trace, read_trace
 from fanwise.pipeline.session import active_session, spark_session, translated_errors
 from fanwise.pipeline.store import Store, is_local
 from fanwise.pipeline.times import parse_duration, parse_instant
-from fanwise.pipeline.writing import refuse_existing
+from fanwise.pipeline.writing import kind_of, refuse_existing
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.files import local_path
 from fanwise.workload.folders import refuse_existing as refuse_existing_folder
@@ -80,7 +80,12 @@ def ingest_content(
     )
     Limit.parse(max_bad_rows)
     if is_local(out):  # before Spark takes its seconds to start
-        refuse_existing_folder(local_path(out), overwrite=overwrite)
+        refuse_existing_folder(
+            local_path(out),
+            kind_of(window),
+            overwrite=overwrite,
+            inputs=[trace.path for trace in traces if is_local(trace.path)],
+        )
     active = active_session()
 
     def work(jobs: Jobs) -> ContentReport:
@@ -91,7 +96,7 @@ def ingest_content(
             stack.callback(jobs.detach)
             if not is_local(out):
                 with translated_errors(str(out)):
-                    refuse_existing(Store(spark, str(out)), overwrite=overwrite)
+                    refuse_existing(Store(spark, str(out)), kind_of(window), overwrite=overwrite)
             with translated_errors("ingest"):
                 publications, subscriptions, positions, brokers = (
                     read_trace(spark, trace, known)

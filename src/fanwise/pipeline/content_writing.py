@@ -11,6 +11,7 @@ from fanwise.pipeline.content_report import ContentWindow
 from fanwise.pipeline.store import Store
 from fanwise.pipeline.times import folder_name
 from fanwise.pipeline.writing import (
+    kind_of,
     write_by_window,
     write_json,
     write_out,
@@ -35,6 +36,7 @@ def write_content_frames(
         frames.subscribers.sparkSession,
         out,
         partial(write_content_tables, frames=frames),
+        kind_of(frames.report.window),
         overwrite=overwrite,
         progress=progress,
     )

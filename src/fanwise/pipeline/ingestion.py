@@ -22,7 +22,7 @@ from fanwise.pipeline.report import Report
 from fanwise.pipeline.session import active_session, spark_session, translated_errors
 from fanwise.pipeline.store import Store, is_local
 from fanwise.pipeline.times import parse_duration, parse_instant
-from fanwise.pipeline.writing import refuse_existing, write_frames
+from fanwise.pipeline.writing import kind_of, refuse_existing, write_frames
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.files import local_path
 from fanwise.workload.folders import refuse_existing as refuse_existing_folder
@@ -87,7 +87,12 @@ def ingest(
     if not 0 <= message_bytes < float("inf"):
         raise ParameterError("message-bytes", "a finite number >= 0", message_bytes)
     if is_local(out):  # before Spark takes its seconds to start
-        refuse_existing_folder(local_path(out), overwrite=overwrite)
+        refuse_existing_folder(
+            local_path(out),
+            kind_of(window),
+            overwrite=overwrite,
+            inputs=[source.path for source in sources if is_local(source.path)],
+        )
     active = active_session()
 
     def work(jobs: Jobs) -> Report:
@@ -98,7 +103,7 @@ def ingest(
             stack.callback(jobs.detach)
             if not is_local(out):
                 with translated_errors(str(out)):
-                    refuse_existing(Store(spark, str(out)), overwrite=overwrite)
+                    refuse_existing(Store(spark, str(out)), kind_of(window), overwrite=overwrite)
             with translated_errors("ingest"):
                 frames = build_workload(
                     read_trace(spark, sources[0], PUBLICATION_COLUMNS),

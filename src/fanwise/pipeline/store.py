@@ -11,6 +11,8 @@ from urllib.parse import urlparse
 
 from pyspark.sql import SparkSession
 
+from fanwise.errors import OutputExistsError
+
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")  # two letters at least: C: is a drive
 
 
@@ -44,6 +46,7 @@ class Store:
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         self._jvm: Any = spark._jvm
+        self._spark = spark
         self._root = self._jvm.org.apache.hadoop.fs.Path(uri)
         self._conf = spark._jsc.hadoopConfiguration()
         self._fs = self._root.getFileSystem(self._conf)
@@ -57,6 +60,50 @@ class Store:
 
     def exists(self, name: str = "") -> bool:
         return bool(self._fs.exists(self._path(name)))
+
+    def is_folder(self) -> bool:
+        """Whether this is a folder and no file."""
+        return bool(self._fs.getFileStatus(self._root).isDirectory())
+
+    def beside(self, mark: str) -> Store:
+        """Return another folder of the same parent, hidden, named after this one."""
+        parent = self._root.getParent()
+        if parent is None:
+            raise OutputExistsError(f"{self.uri()}: is the root of a store; choose another name.")
+        name = f".{self._root.getName()}.{mark}"
+        return Store(self._spark, str(self._jvm.org.apache.hadoop.fs.Path(parent, name).toString()))
+
+    def move_to(self, other: Store) -> None:
+        """Give this folder another name, which is free."""
+        if not self._fs.rename(self._root, other._root):
+            raise OSError(f"{self.uri()} cannot be moved to {other.uri()}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Paths of all files and folders inside, folders with a slash at the end."""
+        found: list[str] = []
+        waiting = [("", self._root)]
+        while waiting:
+            place, path = waiting.pop()
+            for status in sorted(self._fs.listStatus(path), key=_name):
+                name = place + _name(status) + "/" * status.isDirectory()
+                found.append(name)
+                if status.isDirectory():
+                    waiting.append((name, status.getPath()))
+        return tuple(found)
+
+    @property
+    def odd(self) -> str | None:
+        """Nothing: stores have files and folders alone."""
+        return None
+
+    def read(self, name: str) -> bytes:
+        """Return what is in a file."""
+        stream = self._fs.open(self._path(name))
+        try:
+            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
 
     def delete(self, name: str = "") -> None:
         self._fs.delete(self._path(name), True)

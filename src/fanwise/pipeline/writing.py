@@ -24,6 +24,7 @@ from fanwise.pipeline.watching import watch
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.files import header_text, local_path
 from fanwise.workload.folders import atomic_folder
+from fanwise.workload.outputs import WINDOWS, WORKLOAD, FolderKind
 
 TABLES = ("topics", "subscribers", "interests")
 QUARANTINE = "quarantine"
@@ -53,7 +54,12 @@ def write_frames(
     """
     spark = frames.topics.sparkSession
     write_out(
-        spark, out, partial(write_tables, frames=frames), overwrite=overwrite, progress=progress
+        spark,
+        out,
+        partial(write_tables, frames=frames),
+        kind_of(frames.report.window),
+        overwrite=overwrite,
+        progress=progress,
     )
 
 
@@ -61,6 +67,7 @@ def write_out(
     spark: SparkSession,
     out: str | Path,
     write: Callable[[Store], None],
+    kind: FolderKind,
     *,
     overwrite: bool,
     progress: Progress,
@@ -68,7 +75,7 @@ def write_out(
     """Have ``write`` fill a folder that appears whole or not at all; see :func:`write_frames`."""
     if is_local(out):
         with (
-            atomic_folder(local_path(out), overwrite=overwrite) as staging,
+            atomic_folder(local_path(out), kind, overwrite=overwrite) as staging,
             _removed_when_killed(spark, staging),
             watch(spark, progress, "writing"),
             translated_errors(str(out)),
@@ -77,29 +84,66 @@ def write_out(
             _remove_marks(staging)
         return
     with watch(spark, progress, "writing"), translated_errors(str(out)):
-        _write_in_place(Store(spark, str(out)), write, overwrite=overwrite)
+        _write_elsewhere(Store(spark, str(out)), write, kind, overwrite=overwrite)
 
 
 def write_remote(store: Store, frames: WorkloadFrames, *, overwrite: bool) -> None:
     """Write where folders cannot appear at once; what fails is removed again."""
-    _write_in_place(store, partial(write_tables, frames=frames), overwrite=overwrite)
+    kind = kind_of(frames.report.window)
+    _write_elsewhere(store, partial(write_tables, frames=frames), kind, overwrite=overwrite)
 
 
-def _write_in_place(store: Store, write: Callable[[Store], None], *, overwrite: bool) -> None:
-    refuse_existing(store, overwrite=overwrite)
-    store.delete()
+def _write_elsewhere(
+    store: Store, write: Callable[[Store], None], kind: FolderKind, *, overwrite: bool
+) -> None:
+    """Write to its place, or beside what is there, which stays until the new one is whole."""
+    refuse_existing(store, kind, overwrite=overwrite)
+    if not store.exists():
+        with _deleted_on_failure(store):
+            write(store)
+        return
+    mark = f"fanwise-{uuid.uuid4().hex[:8]}"
+    new = store.beside(f"{mark}-new")
+    with _deleted_on_failure(new):
+        write(new)
+        refuse_existing(store, kind, overwrite=overwrite)
+        old = store.beside(f"{mark}-old")
+        store.move_to(old)
+        try:
+            new.move_to(store)
+        except BaseException:
+            old.move_to(store)
+            raise
+    old.delete()
+
+
+@contextmanager
+def _deleted_on_failure(store: Store) -> Iterator[None]:
     try:
-        write(store)
+        yield
     except BaseException:
         store.delete()
         raise
 
 
-def refuse_existing(store: Store, *, overwrite: bool) -> None:
+def kind_of(window: Any) -> FolderKind:
+    """Return what an ingest writes: a workload, or one for each window."""
+    return WORKLOAD if window is None else WINDOWS
+
+
+def refuse_existing(store: Store, kind: FolderKind, *, overwrite: bool) -> None:
     """Raise if something is there already and is not to be replaced."""
-    if store.exists() and not overwrite:
+    if not store.exists():
+        return
+    if not overwrite:
         raise OutputExistsError(
             f"{store.uri()}: exists already; choose another name or pass --overwrite."
+        )
+    flaw = kind.find_flaw(store) if store.is_folder() else "is a file, not a folder"
+    if flaw is not None:
+        raise OutputExistsError(
+            f"{store.uri()}: {flaw}; --overwrite replaces {kind.what} and nothing else, "
+            "so choose another name."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pyarrow.csv as pa_csv
 from fanwise.errors import PlanError
 from fanwise.planning.families import FAMILIES, find_family
 from fanwise.planning.family import load
+from fanwise.planning.outputs import TABLES, TABLES_FILE, TABLES_FORMAT
 from fanwise.planning.plan import Plan
 from fanwise.workload.folders import atomic_folder
 
@@ -59,11 +61,21 @@ def named_tables(plan: Plan, workload: TopicWorkload) -> dict[str, pa.Table]:
 def export_csv(
     plan: Plan, workload: TopicWorkload, path: str | Path, *, overwrite: bool = False
 ) -> dict[str, int]:
-    """Write one CSV per table into a new folder; return the rows of each."""
+    """Write one CSV per table into a new folder; return the rows of each.
+
+    Beside them ``tables.json`` says which plan they are of.
+    """
     tables = named_tables(plan, workload)
-    with atomic_folder(path, overwrite=overwrite) as folder:
+    origin = {
+        "format": TABLES_FORMAT,
+        "plan": plan.id,
+        "workload": plan.workload,
+        "tables": list(tables),
+    }
+    with atomic_folder(path, TABLES, overwrite=overwrite) as folder:
         for name, table in tables.items():
             pa_csv.write_csv(table, folder / f"{name}.csv")
+        (folder / TABLES_FILE).write_text(json.dumps(origin, indent=2) + "\n", encoding="utf-8")
     return {name: table.num_rows for name, table in tables.items()}
 
 

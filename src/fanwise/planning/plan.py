@@ -18,6 +18,8 @@ from fanwise.errors import ParameterError, PlanError, WorkloadError
 from fanwise.planning.families import FAMILIES, find_family
 from fanwise.planning.family import load
 from fanwise.planning.identity import plan_id
+from fanwise.planning.outputs import PLAN
+from fanwise.planning.outputs import PLAN_FORMAT as FORMAT
 from fanwise.planning.proof import Proof, read_proof, write_proof
 from fanwise.workload.files import local_path, part_files, read_json
 from fanwise.workload.folders import atomic_folder
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from fanwise.planning.verify import Verification
     from fanwise.workload.topic import TopicWorkload
 
-FORMAT = "fanwise.plan"
 VERSION = 1
 
 
@@ -126,7 +127,7 @@ class Plan:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the plan so that the folder appears whole or not at all."""
-        with atomic_folder(local_path(path), overwrite=overwrite) as folder:
+        with atomic_folder(local_path(path), PLAN, overwrite=overwrite) as folder:
             for name, table in self.tables.items():
                 pq.write_table(table, folder / f"{name}.parquet", compression="snappy")
             write_proof(folder, self.proof)

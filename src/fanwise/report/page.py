@@ -22,7 +22,10 @@ from fanwise._version import __version__
 from fanwise.wording import looks_numeric, number
 from fanwise.workload.folders import atomic_file
 from fanwise.workload.look import WIDTH, encode
+from fanwise.workload.outputs import PROGRAM, FileKind, Head
 
+HEAD = Head(b"<!DOCTYPE html>", f'<meta name="generator" content="{PROGRAM} '.encode())
+PAGE = FileKind("a report", HEAD.is_of)
 MAX_SVG_BYTES = 300_000
 """Above this a picture is stored as PNG: dense clouds are smaller and quicker to show that way."""
 
@@ -155,7 +158,7 @@ class Report:
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the page so that the file appears whole or not at all; return its path."""
         page = self.html()
-        with atomic_file(path, overwrite=overwrite) as staging:
+        with atomic_file(path, PAGE, overwrite=overwrite) as staging:
             staging.write_text(page, encoding="utf-8")
         return Path(path)
 

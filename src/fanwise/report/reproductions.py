@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 from fanwise.planning.reproduction import Reproduction
-from fanwise.report.page import Picture, Report, Table, Text
+from fanwise.report.page import HEAD, Picture, Report, Table, Text
 from fanwise.report.plans import show_passage
 from fanwise.workload.folders import atomic_folder
 from fanwise.workload.look import encode
+from fanwise.workload.outputs import Contents, FolderKind, is_picture
+
+
+def _in_reproduction(contents: Contents) -> Callable[[str], bool] | None:
+    names = contents.names
+    if "report.html" not in names or not HEAD.begins(contents.read("report.html")):
+        return None
+    return lambda name: name in ("report.html", "table.csv") or is_picture(contents, name)
+
+
+REPRODUCTION = FolderKind("a reproduction", "no report.html of ours", _in_reproduction)
 
 
 def save_reproduction(
@@ -18,7 +30,7 @@ def save_reproduction(
 ) -> list[str]:
     """Write ``report.html``, ``table.csv`` and the pictures; return the names of the files."""
     page = reproduction_page(reproduction).html()
-    with atomic_folder(path, overwrite=overwrite) as folder:
+    with atomic_folder(path, REPRODUCTION, overwrite=overwrite) as folder:
         (folder / "report.html").write_text(page, encoding="utf-8")
         with open(folder / "table.csv", "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)

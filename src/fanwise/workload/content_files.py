@@ -23,6 +23,7 @@ from fanwise.workload.content import (
 from fanwise.workload.files import ParquetTable, local_path
 from fanwise.workload.folders import atomic_folder
 from fanwise.workload.headers import CONTENT_FORMAT, VERSION, read_any_header
+from fanwise.workload.outputs import WORKLOAD
 from fanwise.workload.validation import LARGEST, Source
 
 COUNTS = ("subscribers", "brokers")
@@ -245,7 +246,7 @@ def write_content_workload(
     workload: ContentWorkload, path: str | Path, *, overwrite: bool = False
 ) -> None:
     """Write a workload so that the folder appears whole or not at all."""
-    with atomic_folder(local_path(path), overwrite=overwrite) as folder:
+    with atomic_folder(local_path(path), WORKLOAD, overwrite=overwrite) as folder:
         for name, columns in content_tables(workload).items():
             pq.write_table(pa.table(columns), folder / f"{name}.parquet", compression="snappy")
         (folder / "workload.json").write_text(content_header_text(workload), encoding="utf-8")

@@ -20,6 +20,7 @@ from fanwise.workload import validation
 from fanwise.workload.folders import atomic_folder
 from fanwise.workload.headers import TOPIC_FORMAT, VERSION, is_count, read_any_header
 from fanwise.workload.headers import read_json as read_json
+from fanwise.workload.outputs import WORKLOAD
 from fanwise.workload.topic import TopicWorkload
 
 FORMAT = TOPIC_FORMAT
@@ -83,7 +84,7 @@ def read_workload(path: str | Path) -> TopicWorkload:
 
 def write_workload(workload: TopicWorkload, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a workload so that the folder appears whole or not at all."""
-    with atomic_folder(local_path(path), overwrite=overwrite) as folder:
+    with atomic_folder(local_path(path), WORKLOAD, overwrite=overwrite) as folder:
         write_tables(workload, folder)
 
 

@@ -19,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fanwise.workload.folders import atomic_folder
+from fanwise.workload.outputs import PICTURES, PROGRAM
 
 ImageFormat = Literal["png", "svg", "pdf"]
 FORMATS: tuple[ImageFormat, ...] = ("png", "svg", "pdf")
@@ -118,9 +119,9 @@ def encode(figure: Figure, image_format: ImageFormat, *, dpi: float = DPI) -> by
     """Return a figure as the bytes of a file, without date or version in it."""
     buffer = io.BytesIO()
     metadata: dict[ImageFormat, dict[str, Any]] = {
-        "png": {"Software": None},
-        "svg": {"Date": None, "Creator": None},
-        "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+        "png": {"Software": PROGRAM},
+        "svg": {"Date": None, "Creator": PROGRAM},
+        "pdf": {"CreationDate": None, "Producer": None, "Creator": PROGRAM},
     }
     with mpl.rc_context(STYLE):
         figure.savefig(buffer, format=image_format, metadata=metadata[image_format], dpi=dpi)
@@ -147,7 +148,7 @@ def save_figures(
         The names of the files in the folder.
     """
     names = [f"{name}.{image_format}" for name in figures]
-    with atomic_folder(path, overwrite=overwrite) as folder:
+    with atomic_folder(path, PICTURES, overwrite=overwrite) as folder:
         for name, figure in zip(names, figures.values(), strict=True):
             (folder / name).write_bytes(encode(figure, image_format))
     return names

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fanwise.planning.families import PROVISION
+from fanwise.planning.outputs import PLAN
 from fanwise.planning.plan import (
     Plan,
     check_keys,
@@ -122,7 +123,7 @@ class StreamedPlan(Plan):
         assert isinstance(tables, TablesOnDisk)
         destination = local_path(path)
         is_own = self.scratch is not None and tables.allocation.parent == self.scratch.folder
-        with atomic_folder(destination, overwrite=overwrite) as folder:
+        with atomic_folder(destination, PLAN, overwrite=overwrite) as folder:
             kept = folder / ALLOCATION
             if is_own:
                 shutil.move(tables.allocation, kept)

@@ -32,6 +32,7 @@ from fanwise.workload.generators.trace_files import (
     TraceWriter,
     time_type,
 )
+from fanwise.workload.outputs import TRACE
 
 FOLLOWER_EXPONENT = 2.2
 FOLLOWING_EXPONENT = 2.4
@@ -171,7 +172,7 @@ def music_trace(
     )
     event_faults, pair_faults = _draw_faults(bad_rows, file_format, for_bad_rows)
     with (
-        atomic_folder(out, overwrite=overwrite) as folder,
+        atomic_folder(out, TRACE, overwrite=overwrite) as folder,
         progress.step("Writing traces", total=events + pairs) as step,
     ):
         followers, followings = draw_degrees(

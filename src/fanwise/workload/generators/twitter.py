@@ -42,6 +42,7 @@ from fanwise.workload.generators.twitter_degrees import (
     twitter_laws,
 )
 from fanwise.workload.generators.twitter_rates import draw_rates
+from fanwise.workload.outputs import WORKLOAD
 from fanwise.workload.topic import TopicWorkload
 from fanwise.workload.validation import numbered_names
 
@@ -174,9 +175,9 @@ def write_twitter(
         Pairs of a part file and of a chunk, about. They change the files, never what is in them.
     """
     destination = local_path(path)
-    refuse_existing(destination, overwrite=overwrite)
+    refuse_existing(destination, WORKLOAD, overwrite=overwrite)
     check_disk(destination, estimate_needs(scale).disk)
-    with atomic_folder(destination, overwrite=overwrite) as folder:
+    with atomic_folder(destination, WORKLOAD, overwrite=overwrite) as folder:
         with progress.step("Drawing degrees and rates", total=_NUM_DRAWS) as step:
             sketch = _draw_sketch(scale, message_bytes, seed, step)
         topics, subscribers = len(sketch.rates), len(sketch.indptr) - 1
