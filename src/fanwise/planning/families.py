@@ -77,6 +77,11 @@ PROVISION = Family(
     sense="min",
     problem="fanwise.provision.problem:Provisioning",
     checks="fanwise.provision.verify:checks",
+    proofs="fanwise.provision.verify_proof:proven_bound",
+    unchecked={
+        "cost_naive": "what the plan of RSP and FFBP costs, which takes making it",
+        "packing_is_optimal": "that no packing of these pairs is cheaper is the word of HiGHS",
+    },
     plots="fanwise.provision.plots:figures",
     stages={
         "select": {
@@ -378,6 +383,15 @@ WIRE = Family(
         "links": {"broker": "id", "other": "id", "traffic": "number"},
     },
     parameters=("topology", "core_factor", "capacity_factor"),
+    proofs="fanwise.wire.verify_proof:proven_bound",
+    unchecked={
+        "core_steiner": "what a heuristic for Steiner trees came to; it lies within half of core "
+        "and core, as it must",
+        **dict.fromkeys(
+            ("moves", "swaps", "exchanges", "changes", "rounds", "branched"),
+            "a count of what the search did",
+        ),
+    },
     explain="fanwise.wire.explaining.explain:explain",
     explains=("subscriber",),
     reproduce="fanwise.wire.reproducing.reproduce:reproduce",

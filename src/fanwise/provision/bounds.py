@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray
 from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Run
+from fanwise.provision.certifying import (
+    Weights,
+    no_weights,
+    price_block,
+    price_weights,
+    slice_weights,
+    tried_in,
+    weigh,
+)
 from fanwise.provision.pairs.charges import charge, pairs_held, prices_with_rent, whole_demand
 from fanwise.provision.pairs.core import find_core
 from fanwise.provision.pairs.core_kernels import count_forced_pairs
@@ -40,7 +51,19 @@ def paper_bound(problem: Provisioning) -> float:
     return problem.costs(num_vms * problem.machine.usd_per_hour, 0.0, out_bytes).total
 
 
+class Proven(NamedTuple):
+    """A proven bound and the tables of its certificate."""
+
+    value: float
+    tables: Mapping[str, pa.Table]
+
+
 def proven_bound(problem: Provisioning, is_enough: IsEnough = never) -> float:
+    """Return what every plan costs at least; see :func:`prove_bound`."""
+    return prove_bound(problem, is_enough).value
+
+
+def prove_bound(problem: Provisioning, is_enough: IsEnough = never) -> Proven:
     """Return what every plan costs at least, with the types of machine that may be rented.
 
     Traffic: each subscriber is sent a cover of its threshold, and each topic that is carried comes
@@ -53,14 +76,29 @@ def proven_bound(problem: Provisioning, is_enough: IsEnough = never) -> float:
     rent on top. Where a byte costs the same in and out, the first is never less; else the larger
     one counts. The bound holds for every plan that keeps its limits within the tolerance of
     verification. Nothing is swept once a bound is enough.
+
+    What is returned is what the certificate proves, by its own numbers (see
+    :mod:`fanwise.provision.certifying`).
     """
     if not np.any(problem.demand > 0):
-        return 0.0
-    return total_bound(problem, partial(traffic_bound, problem), is_enough)
+        return total_bound(problem, no_traffic, is_enough)._replace(value=0.0)
+    return total_bound(problem, partial(prove_traffic, problem), is_enough)
 
 
-Traffic = Callable[[float, float, IsEnough], float]
-"""What any plan's traffic costs at least, at prices for a byte in and out."""
+class Traffic(NamedTuple):
+    """What any plan's traffic costs at least, and the shares that prove it."""
+
+    least: float
+    weights: Weights
+
+
+ProveTraffic = Callable[[float, float, IsEnough], Traffic]
+"""Returns what any plan's traffic costs at least, at prices for a byte in and out."""
+
+
+def no_traffic(in_price: float, out_price: float, is_enough: IsEnough) -> Traffic:
+    """Return what nothing costs."""
+    return Traffic(0.0, no_weights())
 
 
 def stop_rule(run: Run, cost: float) -> IsEnough:
@@ -73,7 +111,9 @@ def stop_rule(run: Run, cost: float) -> IsEnough:
     return is_enough
 
 
-def total_bound(problem: Provisioning, traffic: Traffic, is_enough: IsEnough = never) -> float:
+def total_bound(
+    problem: Provisioning, traffic: ProveTraffic, is_enough: IsEnough = never
+) -> Proven:
     """Return what every plan costs at least, given what traffic does."""
     in_price, out_price = (
         problem.costs(0.0, 1.0, 0.0).total,
@@ -85,27 +125,58 @@ def total_bound(problem: Provisioning, traffic: Traffic, is_enough: IsEnough = n
         def total(least_bytes: float) -> float:
             return rent(least_bytes) + in_price * least_bytes
 
-        return total(traffic(1.0, 1.0, lambda least_bytes: is_enough(total(least_bytes))))
+        least = traffic(1.0, 1.0, lambda least_bytes: is_enough(total(least_bytes)))
+        return Proven(total(least.least), least.weights.tables("bytes"))
 
-    rent_alone = rent(traffic(1.0, 1.0, lambda least_bytes: is_enough(rent(least_bytes))))
-    separate = rent_alone + traffic(
-        in_price, out_price, lambda least_price: is_enough(rent_alone + least_price)
+    in_bytes = traffic(1.0, 1.0, lambda least_bytes: is_enough(rent(least_bytes)))
+    rent_alone = rent(in_bytes.least)
+    money = traffic(in_price, out_price, lambda least: is_enough(rent_alone + least))
+    separate = Proven(
+        rent_alone + money.least,
+        {**in_bytes.weights.tables("bytes"), **money.weights.tables("money")},
     )
-    if is_enough(separate):
+    if is_enough(separate.value):
         return separate
-    together = traffic(*prices_with_rent(problem), is_enough)
-    return max(separate, together * (1 - RELATIVE_TOLERANCE))
+    both = traffic(*prices_with_rent(problem), is_enough)
+    together = both.least * (1 - RELATIVE_TOLERANCE)
+    if together <= separate.value:
+        return separate
+    return Proven(together, both.weights.tables("together"))
 
 
 def traffic_bound(
     problem: Provisioning, in_price: float, out_price: float, is_enough: IsEnough = never
 ) -> float:
     """Return what any plan's traffic costs at least, at these prices per byte."""
+    return prove_traffic(problem, in_price, out_price, is_enough).least
+
+
+def prove_traffic(
+    problem: Provisioning, in_price: float, out_price: float, is_enough: IsEnough = never
+) -> Traffic:
+    """Return what any plan's traffic costs at least at these prices per byte, and why."""
+    workload = problem.workload
     charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE)
-    enough = whole_demand(problem, RELATIVE_TOLERANCE)
-    core = find_core(problem, charges, enough, rates_that_fit(problem))
-    bound = share(core, is_enough=is_enough).bound
-    return bound * (1 - SUM_ROUNDING * problem.workload.num_pairs)
+    enough, rates = whole_demand(problem, RELATIVE_TOLERANCE), rates_that_fit(problem)
+    core = find_core(problem, charges, enough, rates)
+    shares = share(core, is_enough=is_enough).shares
+    rows = core.rows
+    indptr, indices = workload.interests
+    places = (rows.pair - indptr[rows.subscriber[rows.row]]).astype(np.int32)
+    always_even = core.pair_price > charges.outgoing
+    followers = workload.num_followers
+    weights = weigh(rows, shares, places, followers, always_even, workload.num_subscribers)
+    topics = indices[indptr[weights.subscriber] + weights.place]
+    priced = price_weights(weights, topics, charges, followers, core.num_forced)
+    items = slice_weights(weights, 0, workload.num_subscribers)
+    tried = tried_in(workload.num_pairs)
+    covers = price_block(workload.interests, rates, enough, priced, items, tried)
+    return Traffic(whole_price(priced.paid + covers, workload.num_pairs), weights)
+
+
+def whole_price(total: float, num_pairs: int) -> float:
+    """Return a sum over so many pairs less what rounding can have added to it."""
+    return total * (1 - SUM_ROUNDING * num_pairs)
 
 
 def rent_by_bytes(problem: Provisioning) -> Callable[[float], float]:

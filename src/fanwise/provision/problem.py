@@ -16,7 +16,8 @@ import pyarrow as pa
 from fanwise.arrays.csr import FloatArray
 from fanwise.errors import ParameterError
 from fanwise.planning.families import PROVISION
-from fanwise.planning.problem import Measurement, Outcome, Problem, Run
+from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
+from fanwise.planning.proof import Proof
 from fanwise.progress import SILENT, Progress
 from fanwise.provision.catalogue import (
     AUTO,
@@ -31,6 +32,7 @@ from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau, TopicWorkload
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
+    from fanwise.provision.bounds import Proven
     from fanwise.provision.machines.packing import Bin
 
 NAIVE = "rsp+ffbp"
@@ -323,26 +325,36 @@ class Provisioning(Problem):
         return measure(self, tables)
 
     def bound(self) -> float:
-        return self._bound
+        return self._proven.value
 
     @cached_property
-    def _bound(self) -> float:
+    def _proven(self) -> Proven:
         """Proven once, for all plans of this problem."""
-        from fanwise.provision.bounds import proven_bound
+        from fanwise.provision.bounds import prove_bound
 
-        return proven_bound(self)
+        return prove_bound(self)
 
-    def bound_within(self, outcome: Outcome, run: Run) -> float:
-        """Return the bound, improved no further once the gap is reached or the time over."""
-        from fanwise.provision.bounds import proven_bound, stop_rule
+    def prove(self, outcome: Outcome, run: Run) -> Bound:
+        """Return the bound with its certificate, improved no further once it is good enough.
 
-        is_known = "_bound" in self.__dict__
-        if is_known or (run.time_limit is None and run.gap is None):
-            return self.bound()
-        vms = outcome.tables["vms"]
-        paid = (vms.column(name).to_numpy() for name in ("usd_per_hour", "in_bytes", "out_bytes"))
-        cost = self.costs(*(float(amounts.sum()) for amounts in paid)).total
-        return proven_bound(self, stop_rule(run, cost))
+        Where an algorithm solved the whole question, its bound is the one that counts; unless the
+        certificate proves as much, it rests on the solver's word.
+        """
+        from fanwise.provision.bounds import prove_bound, stop_rule
+
+        if "_proven" in self.__dict__ or (run.time_limit is None and run.gap is None):
+            proven = self._proven
+        else:
+            vms = outcome.tables["vms"]
+            names = ("usd_per_hour", "in_bytes", "out_bytes")
+            paid = (float(vms.column(name).to_numpy().sum()) for name in names)
+            proven = prove_bound(self, stop_rule(run, self.costs(*paid).total))
+        solved = outcome.bound
+        if solved is None or solved <= proven.value * (1 + HALF_TOLERANCE):
+            proof = Proof(kind="duals", tables=proven.tables, proves=proven.value)
+            return Bound(max(proven.value, solved or 0.0), proof)
+        proof = Proof(kind="solver", tables=proven.tables, proves=proven.value)
+        return Bound(solved, proof)
 
 
 def _check_number(name: str, value: Any, *, is_positive: bool = False) -> float:

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fanwise.planning.verify import Check, expect, expect_equal
+from fanwise.planning.verify import Check, expect, expect_equal, expect_metric
 from fanwise.provision.streamed.plan import TablesOnDisk
 from fanwise.provision.verify_judgement import check_judgement
 from fanwise.provision.verify_pairs import Match, find_invented, match_pairs
-from fanwise.provision.verify_parameters import BUILT_IN, check_parameters
+from fanwise.provision.verify_parameters import allowed_types, check_parameters
 from fanwise.provision.verify_rows import AllocationRows, Row
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
@@ -75,7 +75,7 @@ def _check_machines(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     each_once = np.array_equal(np.sort(_column(vms, "vm")), np.arange(vms.num_rows))
     last = vms.num_rows - 1
     yield expect("vms", each_once, f"vms.parquet must list the machines 0 to {last}, each once")
-    allowed = _allowed(plan)
+    allowed = allowed_types(plan.parameters)
     names = [str(name) for name in vms.column("instance").to_pylist()]
     others = sorted(set(names) - set(allowed))
     one_of = ", ".join(map(repr, allowed))
@@ -91,13 +91,6 @@ def _check_machines(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     }
     for name, fact in facts.items():
         yield _all_close(name, _column(vms, name), fact, _column(vms, "vm"))
-
-
-def _allowed(plan: Plan) -> Mapping[str, Mapping[str, float]]:
-    """The catalogue's entries that the plan's machines may be of, by name."""
-    catalogue, instance = plan.parameters["catalog"], plan.parameters["instance"]
-    known: Mapping[str, Mapping[str, float]] = BUILT_IN if catalogue is None else catalogue
-    return known if instance == "auto" else {instance: known[instance]}
 
 
 def _check_ids(workload: TopicWorkload, plan: Plan, rows: AllocationRows) -> Iterator[Check]:
@@ -198,7 +191,7 @@ def _check_limits(
 
 def _overloaded(plan: Plan, found: _Traffic) -> Iterator[str]:
     """Say of the first machine over each limit what is wrong with it."""
-    vms, allowed = plan.tables["vms"], _allowed(plan)
+    vms, allowed = plan.tables["vms"], allowed_types(plan.parameters)
     vm = _column(vms, "vm")
     entries = [allowed[name] for name in vms.column("instance").to_pylist()]
     usable = _column(vms, "capacity_bytes") * (1 - plan.parameters["reserve"])
@@ -249,12 +242,12 @@ def _check_money(
         "paper_bound": _paper_bound(workload, plan, match.least_bytes),
     }
     for name, value in metrics.items():
-        yield expect_equal(f"metrics.{name}", plan.metrics.get(name), value)
+        yield expect_metric(plan, name, value)
 
 
 def _paper_bound(workload: TopicWorkload, plan: Plan, least: float) -> float | None:
     """What a plan costs at least that sends out this many bytes (the paper's Alg. 5)."""
-    parameters, allowed = plan.parameters, _allowed(plan)
+    parameters, allowed = plan.parameters, allowed_types(plan.parameters)
     if len(allowed) > 1:
         return None
     (entry,) = allowed.values()

@@ -47,7 +47,7 @@ class Match(NamedTuple):
     least_bytes: float
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """Subscribers from ``first`` to ``last``: by pair, the row (from 0) and the topic."""
 
     first: int
@@ -65,12 +65,12 @@ def match_pairs(
     invented: list[tuple[int, int]] = []
     lack: Lack | None = None
     num_in_need, least_bytes = 0, 0.0
-    for pile, block in enumerate(_blocks(workload, starts)):
+    for pile, block in enumerate(_cut(workload, starts)):
         rates = workload.rates[block.topics]
         is_allocated, stranger = _look_up(piles.take(pile), block, workload.num_topics)
         if stranger is not None:
             invented.append(stranger)
-        demand = _demand(workload, tau, block, rates)
+        demand = demand_of(workload, tau, block, rates)
         gets = _add_up(block.rows, rates * is_allocated, len(demand))
         lacks = gets < demand * (1 - RELATIVE_TOLERANCE)
         if lack is None and lacks.any():
@@ -107,11 +107,16 @@ def _starts(workload: TopicWorkload) -> Longs:
     return np.array(starts, dtype=np.int64)
 
 
-def _blocks(workload: TopicWorkload, starts: Longs) -> Iterator[_Block]:
+def blocks_of(workload: TopicWorkload) -> Iterator[Block]:
+    """Yield subscribers in blocks of about as many pairs."""
+    return _cut(workload, _starts(workload))
+
+
+def _cut(workload: TopicWorkload, starts: Longs) -> Iterator[Block]:
     indptr, indices = workload.interests
     for first, last in zip(starts, [*starts[1:], workload.num_subscribers], strict=False):
         rows = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
-        yield _Block(int(first), int(last), rows, indices[indptr[first] : indptr[last]])
+        yield Block(int(first), int(last), rows, indices[indptr[first] : indptr[last]])
 
 
 def _pile_by_subscriber(allocation: AllocationRows, starts: Longs) -> Piles:
@@ -123,7 +128,7 @@ def _pile_by_subscriber(allocation: AllocationRows, starts: Longs) -> Piles:
 
 
 def _look_up(
-    pairs: npt.NDArray[np.int32], block: _Block, num_topics: int
+    pairs: npt.NDArray[np.int32], block: Block, num_topics: int
 ) -> tuple[npt.NDArray[np.bool_], tuple[int, int] | None]:
     """Return which interests of a block are among the pairs, and the first pair that is none."""
     interests = block.rows * num_topics + block.topics
@@ -140,16 +145,15 @@ def _look_up(
     return is_allocated, (int(pairs[first, 0]), int(pairs[first, 1]))
 
 
-def _demand(workload: TopicWorkload, tau: float | str, block: _Block, rates: Floats) -> Floats:
-    wanted: Any = tau
-    if tau == "column":
-        assert workload.tau is not None
-        wanted = workload.tau[block.first : block.last]
+def demand_of(workload: TopicWorkload, tau: float | str, block: Block, rates: Floats) -> Floats:
+    """Return what each subscriber of a block needs: tau, or all there is for it."""
+    column = np.zeros(workload.num_subscribers) if workload.tau is None else workload.tau
+    wanted: Any = column[block.first : block.last] if tau == "column" else tau
     demand: Floats = np.minimum(wanted, _add_up(block.rows, rates, block.last - block.first))
     return demand
 
 
-def _least_bytes(block: _Block, rates: Floats, sizes: Floats, demand: Floats) -> Floats:
+def _least_bytes(block: Block, rates: Floats, sizes: Floats, demand: Floats) -> Floats:
     """Return the fewest bytes that satisfy each subscriber if topics could be had in part.
 
     Topics of small messages first; but no less than its smallest topic.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fanwise.planning.verify import Check, expect
@@ -40,13 +40,20 @@ def check_parameters(workload: TopicWorkload, parameters: Any) -> Iterator[Check
     yield expect("max_cost", is_right, f"parameters.max_cost is {max_cost!r}, not a number >= 0")
     catalogue = parameters.get("catalog", ())
     is_right = catalogue is None or (
-        isinstance(catalogue, dict) and all(map(_is_entry, catalogue.values()))
+        isinstance(catalogue, dict) and catalogue and all(map(_is_entry, catalogue.values()))
     )
     problem = "parameters.catalog must give usd_per_hour and mbps by name, limits are whole numbers"
-    yield expect("catalog", is_right, problem)
+    yield expect("catalog", bool(is_right), problem)
     instance, known = parameters.get("instance"), BUILT_IN if catalogue is None else catalogue
     is_known = isinstance(instance, str) and (instance == "auto" or instance in known)
     yield expect("instance", is_known, f"{instance!r} is not in the catalogue")
+
+
+def allowed_types(parameters: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the catalogue's entries that machines may be of, by name."""
+    catalogue, instance = parameters["catalog"], parameters["instance"]
+    known: Mapping[str, Mapping[str, Any]] = BUILT_IN if catalogue is None else catalogue
+    return known if instance == "auto" else {instance: known[instance]}
 
 
 def is_number(value: object) -> bool:

@@ -74,11 +74,16 @@ class Core(NamedTuple):
         A lower bound on the price of everything outside the rows.
     is_chosen
         By pair of the workload's interests: whether it is settled that it is chosen.
+    pair_price, num_forced
+        By topic: the price of a pair with the incoming copy paid for, and how many subscribers
+        cannot get enough without it.
     """
 
     settled: float
     is_chosen: npt.NDArray[np.bool_]
     rows: Rows
+    pair_price: FloatArray
+    num_forced: LongArray
 
 
 def find_core(
@@ -128,7 +133,7 @@ def find_core(
         held=charges.held,
     )
     settled = paid + sum(part[0] for part in parts)
-    return Core(settled, is_chosen, rows)
+    return Core(settled, is_chosen, rows, pair, num_forced)
 
 
 def split_charges(
