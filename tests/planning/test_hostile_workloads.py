@@ -117,7 +117,8 @@ def plan_on_damage(family: str, folder: Path, scratch: Path, seed: int) -> tuple
     return change.__name__, int(ended.value.code or 0), plan
 
 
-def check_ending(what: str, status: int, plan: Path, captured) -> None:
+def check_ending(what: str, status: int, plan: Path, capsys) -> None:
+    captured = capsys.readouterr()
     assert "Traceback" not in captured.err, what
     assert status in (0, 1, 2), what
     if status == 2:
@@ -129,7 +130,8 @@ def check_ending(what: str, status: int, plan: Path, captured) -> None:
         assert "Infinity" not in captured.out
         with pytest.raises(SystemExit) as ended:
             main(["verify", str(plan.parent / "workload"), str(plan), "--json"])
-        assert bool(ended.value.code) == (status == 1), what
+        told = capsys.readouterr()
+        assert bool(ended.value.code) == (status == 1), (what, told.out, told.err)
     assert list(plan.parent.glob(".*")) == [], what
 
 
@@ -139,7 +141,7 @@ def check_ending(what: str, status: int, plan: Path, captured) -> None:
 def test_damaged_workloads_end_in_one_line(family, folders, tmp_path_factory, capsys, seed):
     scratch = tmp_path_factory.getbasetemp() / "damaged"
     what, status, plan = plan_on_damage(family, folders[family], scratch, seed)
-    check_ending(f"{what}, seed {seed}", status, plan, capsys.readouterr())
+    check_ending(f"{what}, seed {seed}", status, plan, capsys)
 
 
 @pytest.mark.soak
@@ -150,5 +152,5 @@ def test_thousands_of_damaged_workloads(family, folders, tmp_path, capsys, keep_
     for seed in range(2000):
         what, status, plan = plan_on_damage(family, folders[family], tmp_path / "damaged", seed)
         counts[what, status] += 1
-        check_ending(f"{what}, seed {seed}", status, plan, capsys.readouterr())
+        check_ending(f"{what}, seed {seed}", status, plan, capsys)
     keep_counts(**{f"{what}, exit {status}": count for (what, status), count in counts.items()})
