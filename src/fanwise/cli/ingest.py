@@ -92,7 +92,7 @@ def ingest(
     ] = None,
     window: Annotated[
         str | None,
-        typer.Option(help="Write one workload per window of this length: 1h, 30m, 1d."),
+        typer.Option(help="Write one workload per window of this length: 1h, 1h30m, 1d."),
     ] = None,
     period: Annotated[
         str | None,

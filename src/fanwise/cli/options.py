@@ -7,6 +7,18 @@ from typing import Annotated
 
 import typer
 
+from fanwise.durations import parse_duration
+from fanwise.errors import FanwiseError, ParameterError
+
+
+def _time_limit(text: str) -> float:
+    try:
+        return float(parse_duration(text, "time-limit", may_be_zero=True))
+    except ParameterError as error:
+        # Typer would say less of what is a ValueError too.
+        raise FanwiseError(str(error)) from None
+
+
 Workload = Annotated[
     Path, typer.Argument(metavar="DIR", help="A workload folder.", show_default=False)
 ]
@@ -24,16 +36,33 @@ Tau = Annotated[
         show_default=False,
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing output.")]
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Replace an output of the same kind that fanwise wrote, once the new one is whole. "
+        "Anything else that is there, or in it, is left alone: exit status 2.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Makes every random choice repeatable.")]
 TimeLimit = Annotated[
     float | None,
-    typer.Option("--time-limit", min=0, help="Seconds after which the best plan so far is kept."),
+    typer.Option(
+        "--time-limit",
+        parser=_time_limit,
+        metavar="TIME",
+        help="After this time the best plan so far is kept: seconds, or as in 1h30m.",
+    ),
 ]
 TimeLimitEach = Annotated[
     float | None,
-    typer.Option("--time-limit", min=0, help="Seconds for each run that can stop early."),
+    typer.Option(
+        "--time-limit",
+        parser=_time_limit,
+        metavar="TIME",
+        help="Time for each run that can stop early: seconds, or as in 1h30m.",
+    ),
 ]
 Gap = Annotated[
     float | None,

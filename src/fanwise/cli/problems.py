@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fanwise.cli import console, options
-from fanwise.cli.solving import load_workload, parse_duration, resolve_tau
+from fanwise.cli.solving import load_workload, resolve_tau
+from fanwise.durations import parse_duration
 from fanwise.errors import FanwiseError, ParameterError
 from fanwise.planning.families import FAMILIES, find_family
 from fanwise.wording import money
@@ -72,7 +73,7 @@ MessageBytes = Annotated[
 Horizon = Annotated[
     str | None,
     typer.Option(
-        help="provision: how long the machines run: 12h, 10d. Default: the workload's period.",
+        help="provision: how long the machines run: 1h30m, 10d. Default: the workload's period.",
         show_default=False,
     ),
 ]
@@ -294,7 +295,7 @@ def check_options(problem: str, given: Mapping[str, Any]) -> dict[str, Any]:
             takes = ", ".join(map(flag, every))
             raise FanwiseError(f"{flag(name)} is not an option of {problem}, which takes {takes}.")
     if "horizon" in options:
-        options["horizon"] = parse_duration(options["horizon"], "horizon")
+        options["horizon"] = float(parse_duration(options["horizon"], "horizon"))
     if "max_degree" in options:
         options["max_degree"] = parse_degree(options["max_degree"])
     return options

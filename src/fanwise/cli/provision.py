@@ -17,10 +17,10 @@ from fanwise.cli.solving import (
     algorithms_help,
     check_algorithm,
     load_workload,
-    parse_duration,
     resolve_tau,
     solve_and_save,
 )
+from fanwise.durations import parse_duration
 from fanwise.errors import ParameterError
 from fanwise.planning.families import PROVISION
 from fanwise.progress import Progress
@@ -84,7 +84,7 @@ def provision(
     horizon: Annotated[
         str | None,
         typer.Option(
-            help="How long the machines run: 12h, 10d. Default: the workload's period.",
+            help="How long the machines run: 1h30m, 10d. Default: the workload's period.",
             show_default=False,
         ),
     ] = None,
@@ -135,7 +135,7 @@ def provision(
     engine, algorithm = provision_engines.choose_engine(engine, workload, algorithms, master, conf)
     if baseline and engine != provision_engines.LOCAL:
         raise ParameterError("baseline", f"left out with --engine {engine}", baseline)
-    horizon_seconds = None if horizon is None else parse_duration(horizon, "horizon")
+    horizon_seconds = None if horizon is None else float(parse_duration(horizon, "horizon"))
     problems: list[Provisioning] = []
 
     def make_problem() -> Solvable:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -206,19 +204,3 @@ def parse_tau(tau: str) -> float | str:
         return float(tau)
     except ValueError:
         raise ParameterError("tau", "a number >= 0 or 'column'", tau) from None
-
-
-_UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-
-
-def parse_duration(text: str, name: str) -> float:
-    """Return seconds from ``90``, ``90s``, ``15m``, ``1h``, ``10d`` or ``2w``."""
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]*)\s*", text)
-    try:
-        assert match is not None
-        seconds = float(match[1]) * _UNITS[match[2] or "s"]
-        assert math.isfinite(seconds)
-        assert seconds > 0
-    except (AssertionError, KeyError, ValueError):
-        raise ParameterError(name, "a duration such as 90s, 15m, 1h or 10d", text) from None
-    return seconds

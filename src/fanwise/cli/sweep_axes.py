@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fanwise.cli.problems import split_list
 from fanwise.cli.question import Question
-from fanwise.cli.solving import parse_duration
+from fanwise.durations import parse_duration
 from fanwise.errors import FanwiseError, ParameterError
 
 
@@ -20,7 +20,7 @@ def _whole_numbers(text: str, option: str) -> list[Any]:
 
 
 def _durations(text: str, option: str) -> list[Any]:
-    return [parse_duration(part, option) for part in split_list(text, option)]
+    return [float(parse_duration(part, option)) for part in split_list(text, option)]
 
 
 def _each(text: str, option: str, read: Callable[[str], Any], constraint: str) -> list[Any]:

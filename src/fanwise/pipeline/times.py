@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
+from fanwise import durations
 from fanwise.errors import ParameterError
 
 SECOND = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
 _INSTANT = "an instant in ISO 8601 or epoch seconds, as in 2024-01-31T12:00:00Z"
 
 # Years 1 to 9999: what both Spark and Python can write as a date.
@@ -44,19 +43,8 @@ def parse_instant(text: str | float | datetime, parameter: str) -> int:
 
 
 def parse_duration(text: str | float, parameter: str) -> int:
-    """Return microseconds of ``90s``, ``30m``, ``1h``, ``10d``, ``2w``, ``1h30m`` or seconds."""
-    text = str(text).strip().lower()
-    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)\s*", text)
-    if parts and "".join(re.split(r"\s+", text)) == "".join(n + unit for n, unit in parts):
-        seconds = sum((Decimal(count) * _UNITS[unit] for count, unit in parts), Decimal(0))
-    else:
-        try:
-            seconds = Decimal(text)
-        except InvalidOperation:
-            seconds = Decimal(0)
-    if not seconds.is_finite() or not 0 < seconds * SECOND <= LAST_INSTANT:
-        raise ParameterError(parameter, "a length of time > 0 like 90s, 30m, 1h or 10d", text)
-    return int((seconds * SECOND).to_integral_value()) or 1
+    """Return microseconds of a length of time such as ``1h30m``, at least one."""
+    return int((durations.parse_duration(text, parameter) * SECOND).to_integral_value()) or 1
 
 
 def iso(instant: int) -> str:
