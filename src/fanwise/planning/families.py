@@ -245,6 +245,16 @@ CONNECT = Family(
         "link_cost",
         "max_link_cost",
     ),
+    proofs="fanwise.connect.verify_proof:proven_bound",
+    unchecked={
+        "moves": "how often the search tried a move",
+        "moves_better": "how often such a move was kept",
+        "branched": "how many cases the search looked at",
+        "rounds": "how long nodes went on choosing",
+        "messages": "what nodes told each other on the way",
+        "complete_edges": "the complete overlay is made anew only where that takes seconds",
+        "complete_degree": "the complete overlay is made anew only where that takes seconds",
+    },
     exports={
         "graphml": "fanwise.connect.exports:write_graphml",
         "dot": "fanwise.connect.exports:write_dot",

@@ -45,6 +45,8 @@ class Question(NamedTuple):
         The least of any set that holds it, and at least so many brokers (row).
     needed
         Brokers that the subscribers of each channel fill at least.
+    prices
+        Of a unit of load at each broker.
     """
 
     indptr: LongArray
@@ -61,6 +63,7 @@ class Question(NamedTuple):
     trees: FloatArray
     least: FloatArray
     needed: LongArray
+    prices: FloatArray
 
 
 class Search(NamedTuple):

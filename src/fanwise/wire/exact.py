@@ -8,9 +8,9 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.errors import InfeasibleError, ParameterError
-from fanwise.planning.problem import Outcome, Run
+from fanwise.planning.problem import Bound, Outcome, Run, Stopped
 from fanwise.wire.access_prices import price_brokers
-from fanwise.wire.bounds import ROUNDING, bound_parts, brokers_needed
+from fanwise.wire.bounds import ROUNDING, brokers_needed
 from fanwise.wire.branching import (
     NUM_BRANCHED,
     PRUNED,
@@ -21,6 +21,7 @@ from fanwise.wire.branching import (
     open_bound,
     search_on,
 )
+from fanwise.wire.certifying import prove_by_prices, prove_by_search
 from fanwise.wire.ground import TOLERANCE, Ground
 from fanwise.wire.kernels import fill_costs, grow_tree, make_room, make_span
 from fanwise.wire.packing import pack
@@ -33,13 +34,13 @@ NODES_PER_CALL = 5_000
 
 
 class Answer(NamedTuple):
-    """The best attachment found, what any costs at least, and whether the two are the same."""
+    """The best attachment found, what any costs at least, and how the search went."""
 
     broker_of_user: IntArray
-    bound: float
+    bound: Bound
     is_proven: bool
     num_branched: int
-    is_interrupted: bool
+    stopped: Stopped
 
 
 def solve(problem: Wiring, run: Run) -> Outcome:
@@ -60,17 +61,20 @@ def solve(problem: Wiring, run: Run) -> Outcome:
         if count > most:
             raise ParameterError("algorithm", f"'best' above {most} {what} (here {count})", "exact")
     with run.progress.step("branch and bound"):
-        answer = search(ground, run)
+        answer = search(problem, run)
     return Outcome(
         make_tables(ground, answer.broker_of_user),
-        bound=answer.bound,
+        bound=answer.bound.value,
         metrics={"branched": answer.num_branched, "proven": answer.is_proven},
-        is_interrupted=answer.is_interrupted,
+        is_interrupted=answer.stopped == "interrupted",
+        proof=answer.bound.proof,
+        stopped=answer.stopped,
     )
 
 
-def search(ground: Ground, run: Run) -> Answer:
+def search(problem: Wiring, run: Run) -> Answer:
     """Search all attachments, from greedy packing on, until done or out of time."""
+    ground = problem.ground
     order = attaching_order(ground)
     question = pose(ground, order)
     tree = begin_at_packing(ground, order, question)
@@ -90,26 +94,34 @@ def search(ground: Ground, run: Run) -> Answer:
     broker_of_user = np.empty_like(tree.best)
     broker_of_user[order] = tree.best
     value = sum(attachment_cost(ground, broker_of_user))
+    by_prices = prove_by_prices(problem.bound_parts)
     bound = value
     if run.gap or not is_done:
         left = float(tree.values[PRUNED]) if is_done else open_bound(tree)
-        bound = min(value, max(left, bound_parts(ground).together))
+        bound = min(value, max(left, by_prices.value))
+    if not is_known:
+        bound = by_prices.value  # of no attachment at all, a search says nothing
+    stopped: Stopped = "exhausted" if bound == value else "gap"
+    if not is_done:
+        stopped = "interrupted" if is_interrupted else "limit"
+    proved = prove_by_search(question, order, bound, by_prices, may_be_told=True)
     is_proven = is_known and bound == value
-    num_branched = int(tree.counters[NUM_BRANCHED])
-    return Answer(broker_of_user, bound, is_proven, num_branched, is_interrupted)
+    return Answer(broker_of_user, proved, is_proven, int(tree.counters[NUM_BRANCHED]), stopped)
 
 
-def searched_bound(ground: Ground) -> float:
-    """Return what the first nodes of the search prove; 0 for what is too large for it."""
+def searched_bound(ground: Ground, by_prices: Bound) -> Bound:
+    """Return what the first nodes of the search prove, or prices where that is more."""
     if ground.num_users > MAX_USERS or ground.num_brokers > MAX_BROKERS:
-        return 0.0
+        return by_prices
     order = attaching_order(ground)
     question = pose(ground, order)
     tree = begin_at_packing(ground, order, question)
     is_done = search_on(question, tree, 0.0, NODES_PER_CALL)
     known = float(tree.values[VALUE])
     bound = known if is_done else min(known, open_bound(tree))
-    return bound * (1 - ROUNDING) if np.isfinite(bound) else 0.0
+    if not np.isfinite(bound):
+        return by_prices
+    return prove_by_search(question, order, bound * (1 - ROUNDING), by_prices)
 
 
 def begin_at_packing(ground: Ground, order: LongArray, question: Question) -> Search:
@@ -161,6 +173,7 @@ def pose(ground: Ground, order: LongArray) -> Question:
         trees,
         least_table(trees, ground.num_brokers, int(needed.max(initial=0))),
         needed,
+        prices,
     )
 
 

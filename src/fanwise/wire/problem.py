@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from fanwise.arrays.csr import IntArray
 from fanwise.errors import InfeasibleError, ParameterError
-from fanwise.planning.problem import Measurement, Problem
+from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.wire.ground import Ground, build_ground
 from fanwise.workload.content import ContentWorkload
 
@@ -136,13 +136,21 @@ class Wiring(Problem):
         return bound_parts(self.ground)
 
     @cached_property
-    def _bound(self) -> float:
-        from fanwise.wire.bounds import lower_bound
+    def proved(self) -> Bound:
+        """A proven lower bound on C1 + C2, whatever an algorithm finds, with its certificate."""
+        from fanwise.wire.certifying import prove
 
-        return lower_bound(self)
+        return prove(self)
 
     def bound(self) -> float:
-        return self._bound
+        return self.proved.value
+
+    def prove(self, outcome: Outcome, run: Run) -> Bound:
+        return self.proved if outcome.bound is None else Bound(outcome.bound, outcome.proof)
+
+    def trivial_bound(self) -> float:
+        """Return the bound that says nothing: that a wiring costs no less than nothing."""
+        return 0.0
 
 
 def _check_factor(name: str, value: Any) -> float:

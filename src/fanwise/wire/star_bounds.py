@@ -12,6 +12,8 @@ bounds add up; that a subscriber is attached to one broker for all its channels 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,10 +31,31 @@ CORE_SHARES = (0.5, 0.25, 1.0)
 over the price of one link, which is about what makes them gather."""
 
 
+class Gathering(NamedTuple):
+    """A lower bound on C1 + C2, and what proves it.
+
+    Attributes
+    ----------
+    value
+        The bound; 0 where the problem is too large for it.
+    prices
+        Of a unit of load at each broker.
+    parts
+        Of the core, by which each channel's subscribers gather.
+    taken_off
+        What prices times capacities take off the sum that the bound is.
+    """
+
+    value: float
+    prices: FloatArray
+    parts: FloatArray
+    taken_off: float
+
+
 def gathering_bound(
     ground: Ground, rates: FloatArray, trees: FloatArray, capacity: FloatArray
-) -> float:
-    """Return a lower bound on C1 + C2, or 0 where the problem is too large for it.
+) -> Gathering:
+    """Return a lower bound on C1 + C2.
 
     Parameters
     ----------
@@ -44,29 +67,33 @@ def gathering_bound(
     capacity
         Most load of each broker.
     """
+    best = Gathering(0.0, np.zeros(ground.num_brokers), np.ones(ground.num_channels), 0.0)
     indptr, users = subscribers_of_channels(ground)
     left = MOST_STEPS // max(1, len(users) * ground.num_brokers**3)
     if left == 0:
-        return 0.0
+        return best
     prices = price_gatherings(ground, indptr, users, rates, capacity)
     spent = np.diff(indptr) * float(ground.access.mean())
     link = float(ground.core.sum()) / max(1, ground.num_brokers * (ground.num_brokers - 1))
-    best = 0.0
     for share in PRICE_SHARES:
         if left == 0 or (share < 1 and not prices.any()):
             break
         asked = share * prices
         stars = np.full((ground.num_channels, ground.num_brokers), -np.inf)
+        gathered = np.ones(ground.num_channels)
         for core_share in CORE_SHARES[:left]:
             parts = np.minimum(1.0, core_share * spent / link) if link > 0 else np.ones(len(spent))
             found = star_costs(indptr, users, ground.access, asked, ground.core, parts)
             found += (1 - parts[:, None]) * trees.T
             is_better = found.min(axis=1) > stars.min(axis=1)
             stars[is_better] = found[is_better]
+            gathered[is_better] = parts[is_better]
         left = max(0, left - len(CORE_SHARES))
         limited = asked > 0
         taken_off = float(np.dot(asked[limited], capacity[limited]))
-        best = max(best, float(publish_cheapest(ground, asked, stars)) - taken_off)
+        value = float(publish_cheapest(ground, asked, stars)) - taken_off
+        if value > best.value:
+            best = Gathering(value, asked, gathered, taken_off)
     return best
 
 

@@ -21,25 +21,34 @@ MOST_BROKERS = 200
 NUM_RADII = 48
 
 
-def rooted_trees(core: FloatArray, pairs: Pairs, most: int) -> FloatArray:
+def rooted_trees(core: FloatArray, pairs: Pairs, most: int) -> tuple[FloatArray, FloatArray]:
     """Return by broker, and by k from 0 to ``most``, what a tree over it and others costs at least.
 
+    Also return the U that proves it; 0 where the cheapest links anywhere prove as much.
     O(brokers^3) times a factor, up to ``MOST_BROKERS`` brokers; else O(brokers^2).
     """
     count = len(core)
-    everywhere = np.zeros(max(most, 1) + 1)
+    everywhere = cheapest_trees(pairs, count, most)
     parent = np.empty(count, dtype=np.int32)
-    first_links(pairs, np.zeros(len(pairs.cost)), 0.0, parent, everywhere)
     if count > MOST_BROKERS or most < 2:
-        return np.tile(everywhere, (count, 1))
+        return np.tile(everywhere, (count, 1)), np.zeros((count, len(everywhere)))
     largest = everywhere[-1] if count else 0.0
     radii = np.linspace(0.0, 1.0, NUM_RADII + 1)[1:] * max(largest, float(core.max(initial=0.0)))
     least = np.empty((count, len(everywhere)))
+    chosen = np.zeros(least.shape)
     for b in range(count):
         to_low, to_high = core[b][pairs.low], core[b][pairs.high]
         reach = np.minimum(to_low, to_high) + pairs.cost
-        raise_by_radii(pairs, reach, radii, everywhere, parent, least[b])
-    return least
+        raise_by_radii(pairs, reach, radii, everywhere, parent, least[b], chosen[b])
+    return least, chosen
+
+
+def cheapest_trees(pairs: Pairs, count: int, most: int) -> FloatArray:
+    """Return by k from 0 to ``most`` what a tree over k of some brokers costs at least, anywhere."""
+    everywhere = np.zeros(max(most, 1) + 1)
+    parent = np.empty(count, dtype=np.int32)
+    first_links(pairs, np.zeros(len(pairs.cost)), 0.0, parent, everywhere)
+    return everywhere
 
 
 @kernel
@@ -50,14 +59,17 @@ def raise_by_radii(
     everywhere: FloatArray,
     parent: IntArray,
     least: FloatArray,
+    chosen: FloatArray,
 ) -> None:
-    """Fill in the best of min(U, L) over radii U, by the number of brokers."""
+    """Fill in the best of min(U, L) over radii U, by the number of brokers, and that U."""
     least[:] = everywhere
     links = np.empty(len(least))
     for radius in radii:
         first_links(pairs, reach, radius, parent, links)
         for k in range(2, len(least)):
-            least[k] = max(least[k], min(radius, links[k]))
+            found = min(radius, links[k])
+            if found > least[k]:
+                least[k], chosen[k] = found, radius
 
 
 @kernel
