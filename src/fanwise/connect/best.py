@@ -1,11 +1,13 @@
 """The best overlay we know how to make, with the tightest bound we know how to prove.
 
-It starts from the paper's algorithm for the budget (gpa for links, gpm for degrees, gm without any)
-and from greedy links under all limits at once. Links that contribute nothing are left out and what
-they cost is spent anew, so no start is below the paper's. Then moves take a few links away and make
-better ones (see :mod:`fanwise.connect.improving.moves`), and passes over all pairs lower the bound
-(see :mod:`fanwise.connect.bounds`). Small instances go to branch and bound for what is left of the
-gap. It stops at the target gap, at the time limit, or when many moves in a row change nothing.
+It starts from everything that the paper's and other algorithms make of the same budgets (gpa, gpm,
+spidercast, random links, gossip on small networks, gm without a budget), whatever the time limit,
+so it is never below any of them, and from greedy links under all limits at once. Links that
+contribute nothing are left out and what they cost is spent anew. Instances of a few dozen pairs go
+to branch and bound. Elsewhere moves take a few links away and make better ones (see
+:mod:`fanwise.connect.improving.moves`), and passes over all pairs lower the bound (see
+:mod:`fanwise.connect.bounds`). It stops at the target gap, at the time limit, or when many moves in
+a row change nothing.
 
 Without any budget the value cannot be improved: the same moves then save links.
 """
@@ -17,18 +19,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fanwise.arrays.csr import IntArray
-from fanwise.connect import exact
-from fanwise.connect.bounds import MOST_PASSES, THOROUGH_WORK, BoundSearch, ratio_bound
+from fanwise.connect import exact, gossip, random_overlays, spidercast
+from fanwise.connect.bounds import MOST_PASSES, THOROUGH_WORK, BoundSearch
+from fanwise.connect.certificate import Prices
 from fanwise.connect.growing.grow import Grown, greedy_grower, grow
+from fanwise.connect.growth_prices import prices_of_gpa, prices_of_gpm
 from fanwise.connect.improving.completion import complete_greedily, counting_work
 from fanwise.connect.improving.ground import budget_of, lay_ground
 from fanwise.connect.improving.reordering import order_greedily
 from fanwise.connect.improving.search import MoveSearch
 from fanwise.connect.network import NO_EDGES
 from fanwise.connect.phases import grow_in_phases
-from fanwise.connect.problem import Connection, edge_table
+from fanwise.connect.problem import Connection, edge_table, edges_of
 from fanwise.planning.plan import certified_gap
-from fanwise.planning.problem import Outcome, Run
+from fanwise.planning.problem import Bound, Outcome, Run, Stopped
 from fanwise.progress import Step
 
 DEFAULT_TIME_LIMIT = 60.0
@@ -41,8 +45,12 @@ BOUND_SHARE = 0.25
 """Most of the time that goes into lowering the bound."""
 MAX_PASS_WORK = 200_000_000
 """Work of a pass over all pairs up to which the bound is lowered by passes: seconds."""
-SMALL_PAIRS, EXACT_BRANCHES = 15, 100_000
-"""Pairs up to which branch and bound comes first, and how far it goes."""
+MAX_CHECKED_WORK = 2_000_000_000
+"""The same for prices that need no pass: whoever checks them makes one, in plain NumPy."""
+FIRST_BRANCHES = 100_000
+"""How far branch and bound goes before anything else is tried: well under a second."""
+MAX_GOSSIP = 20_000
+"""Interests up to which gossip is tried."""
 
 
 class Search:
@@ -53,17 +61,42 @@ class Search:
         self.ground, self.budget = lay_ground(problem), budget_of(problem)
         self.edges, self.value = NO_EDGES, 0.0
         self.bounds = BoundSearch(problem, NO_EDGES, self.ground)
-        self.ratio = float("inf")
-        self.is_interrupted = False
+        self.closed: Bound | None = None
+        self.is_interrupted = self.is_settled = False
         self.metrics: dict[str, int] = {}
         self._cost = 0.0
         self.time_limit = DEFAULT_TIME_LIMIT if run.time_limit is None else run.time_limit
         self.target_gap = DEFAULT_GAP if run.gap is None else run.gap
         self._bound_seconds = 0.0
+        run.default_limits(time_limit=self.time_limit, gap=self.target_gap)
 
     @property
     def bound(self) -> float:
-        return max(self.value, min(self.bounds.bound, self.ratio))
+        closed = self.bounds.bound if self.closed is None else self.closed.value
+        return max(self.value, min(self.bounds.bound, closed))
+
+    def certify(self, edges: IntArray) -> Bound:
+        """Return the bound with its certificate, for a plan of these links."""
+        if self.closed is not None and self.closed.value <= self.bounds.bound:
+            return self.closed
+        return self.bounds.certify(edges)
+
+    def take_prices(self, found: tuple[float, Prices] | None) -> None:
+        """Take prices that came without a pass, if they are small and quick enough to check."""
+        if found is None or self.bounds.pass_work > MAX_CHECKED_WORK:
+            return
+        ground = self.ground
+        if len(found[1].start) <= 2 * (len(ground.degree_limit) + len(ground.weight)):
+            self.bounds.lower(*found)
+
+    @property
+    def stopped(self) -> Stopped:
+        """Why the search ended."""
+        if self.is_settled:
+            return "exhausted"
+        if self.gap(self.value) <= self.target_gap and not self.saves_links:
+            return "gap"
+        return "limit" if self.is_late() else "work"
 
     def offer(self, edges: IntArray) -> bool:
         """Take an overlay if it is worth more, or the same and costs less."""
@@ -126,41 +159,47 @@ def solve(problem: Connection, run: Run) -> Outcome:
             _search(search)
         except KeyboardInterrupt:
             search.is_interrupted = True
+    edges = order_greedily(search.ground, search.edges)
+    bound = search.certify(edges)
     return Outcome(
-        {"edges": edge_table(order_greedily(search.ground, search.edges))},
-        bound=search.bound,
+        {"edges": edge_table(edges)},
+        bound=max(bound.value, search.value),
+        proof=bound.proof,
         metrics=search.metrics,
         is_interrupted=search.is_interrupted,
+        stopped=search.stopped,
     )
 
 
 def _search(search: Search) -> None:
     for start in _starts(search):
         search.offer(order_greedily(search.ground, start))
-        if search.is_late():
-            return
-    if _close(search, SMALL_PAIRS):
+    is_small = exact.count_pairs(search.problem, exact.MAX_PAIRS) <= exact.MAX_PAIRS
+    if is_small and _close(search, FIRST_BRANCHES):
+        return
+    if search.is_late():
         return
     with search.run.timed("bound"):
         search.lower_bound(THOROUGH_WORK)
     if search.is_over():
         return
     _improve(search)
-    if not search.is_late() and search.gap(search.value) > 0:
-        _close(search, exact.MAX_PAIRS)
+    if is_small and not search.is_late() and search.gap(search.value) > search.target_gap:
+        _close(search, None)
 
 
 def _starts(search: Search) -> Iterator[IntArray]:
-    """Yield overlays within the budgets: the paper's, made useful, and greedy ones."""
+    """Yield overlays within the budgets: what other algorithms make, and greedy ones."""
     problem, progress = search.problem, search.run.progress
     has_degrees = problem.degree_budget is not None
+    has_sum = problem.edge_limit is not None or problem.max_link_cost is not None
     if has_degrees:
         grown = grow_in_phases(problem, progress=progress)
-        search.ratio = min(search.ratio, ratio_bound(problem, gpm=grown.edges))
+        search.take_prices(prices_of_gpm(problem, grown.edges))
         useful = order_greedily(search.ground, grown.edges)
         yield useful
         _pass_on(grown)
-        if counting_work(search.ground) <= MAX_GREEDY_WORK:
+        if counting_work(search.ground) <= MAX_GREEDY_WORK and not search.is_late():
             run = replace(search.run, time_limit=search.time_limit)
             yield complete_greedily(search.ground, search.budget, useful, run)
     grown = grow(
@@ -168,12 +207,19 @@ def _starts(search: Search) -> Iterator[IntArray]:
         problem.edge_limit,
         progress=progress,
         title="links by contribution",
-        is_over=lambda: has_degrees and search.is_late(),  # else it is the paper's own: to the end
+        is_over=lambda: has_degrees and not has_sum and search.is_late(),
     )
-    if not has_degrees:
-        search.ratio = min(search.ratio, ratio_bound(problem, gpa=grown.edges))
+    search.take_prices(prices_of_gpa(problem, grown.edges))
     yield grown.edges
     _pass_on(grown)
+    plain = replace(search.run, settings={})
+    if has_sum:
+        yield edges_of(random_overlays.solve_average(problem, plain).tables["edges"])
+    if has_degrees:
+        yield edges_of(random_overlays.solve_maximum(problem, plain).tables["edges"])
+        yield edges_of(spidercast.solve(problem, plain).tables["edges"])
+        if problem.network.num_slots <= MAX_GOSSIP:
+            yield edges_of(gossip.solve(problem, plain).tables["edges"])
 
 
 def _pass_on(grown: Grown) -> None:
@@ -204,14 +250,12 @@ def _improve(search: Search) -> None:
     search.lower_bound(THOROUGH_WORK)
 
 
-def _close(search: Search, most_pairs: int) -> bool:
-    """Let branch and bound have a look at small instances; say whether it found the optimum."""
-    problem = search.problem
-    if exact.count_pairs(problem, most_pairs) > most_pairs:
-        return False
+def _close(search: Search, patience: int | None) -> bool:
+    """Let branch and bound have a look at a small instance; say whether it found the optimum."""
     run = replace(search.run, time_limit=search.time_limit)
-    answer = exact.search(problem, run, exact.list_pairs(problem), EXACT_BRANCHES)
-    search.offer(answer.edges)
-    if answer.is_proven:
-        search.ratio = min(search.ratio, problem.value(answer.edges))
-    return answer.is_proven
+    answer = exact.search(search.problem, run, patience)
+    search.offer(order_greedily(search.ground, answer.edges))
+    if search.closed is None or answer.bound.value < search.closed.value:
+        search.closed = answer.bound
+    search.is_settled = answer.is_proven and answer.is_fewest
+    return search.is_settled

@@ -27,7 +27,8 @@ pass over all pairs that share a topic evaluates them: half the sum of squared f
 stop at a limit on that work; above it what remains is r_t alone and the bound from the sizes of
 interests.
 
-The paper's ratios (0.632 for gpa, 0.154 and more for gpm) are bounds too: :func:`ratio_bound`.
+What the paper's algorithms chose on their way gives prices too, without a pass: see
+:mod:`fanwise.connect.growth_prices`. The best prices are kept: they are the bound's certificate.
 """
 
 from __future__ import annotations
@@ -37,18 +38,22 @@ import math
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray
+from fanwise.connect.certificate import Prices, make_proof, round_prices
 from fanwise.connect.improving.completion import counting_work
 from fanwise.connect.improving.ground import Ground, budget_of, label_slots, lay_ground
-from fanwise.connect.network import NO_EDGES, NO_LIMIT
+from fanwise.connect.network import NO_EDGES
 from fanwise.connect.pricing_kernels import count_free, price_pairs, rank_pairs
 from fanwise.connect.pricing_lp import MAX_ENTRIES, best_prices
 from fanwise.connect.problem import Connection
 from fanwise.planning.plan import certified_gap
+from fanwise.planning.problem import Bound
+from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 QUICK_WORK, THOROUGH_WORK = 80_000_000, 600_000_000
 """Pairs of followers looked at over all passes: for any plan, and for each turn in ``best``."""
 MOST_PASSES = 40
-ROUNDING = 1e-10
+ROUNDING = 1.5e-10
+"""What bounds are raised by for rounding: more than whoever checks them does."""
 TURN = 1.5
 TRIAL = 8
 """Passes that each S gets before the best of them goes on."""
@@ -58,8 +63,8 @@ PATIENCE = 8
 """Passes without progress before steps become shorter."""
 
 
-def upper_bound(problem: Connection, edges: IntArray) -> float:
-    """Return a proven upper bound on mu under the problem's budgets.
+def upper_bound(problem: Connection, edges: IntArray) -> Bound:
+    """Return a proven upper bound on mu under the problem's budgets, with its certificate.
 
     Parameters
     ----------
@@ -69,50 +74,13 @@ def upper_bound(problem: Connection, edges: IntArray) -> float:
     """
     search = BoundSearch(problem, edges)
     search.run_passes(QUICK_WORK)
-    return search.bound
+    return search.certify(edges)
 
 
-def ratio_bound(
-    problem: Connection, *, gpa: IntArray | None = None, gpm: IntArray | None = None
-) -> float:
-    """Return the paper's bound from what its own algorithms found.
-
-    Of ``gpa``, greedy under m links and nothing else: mu(E*) <= mu(E) / (1 - (1 - 1/m)^m), Theorem
-    1 before it is rounded down to 1 - 1/e. Of ``gpm`` under one degree d for all:
-    mu(E*) <= mu(E) / (1 - (1 - 1/(3(d + 1)))^d), where each of its d phases is a matching (Lemma 5
-    holds for matchings only). Infinite where a ratio does not apply.
-    """
-    bound, limits = math.inf, problem.network.degree_limit
-    has_costs = problem.network.has_costs
-    no_degrees = bool((limits == NO_LIMIT).all())
-    if gpa is not None and problem.edge_limit and no_degrees and not has_costs:
-        share = 1 - (1 - 1 / problem.edge_limit) ** problem.edge_limit
-        bound = min(bound, problem.value(gpa) / share)
-    if gpm is not None and len(limits) and len(set(limits.tolist())) == 1 and not has_costs:
-        degree = int(limits[0])
-        if problem.edge_limit is None and degree > 0 and _count_matchings(gpm) == degree:
-            share = 1 - (1 - 1 / (3 * (degree + 1))) ** degree
-            bound = min(bound, problem.value(gpm) / share)
-    return bound if math.isinf(bound) else _whole(problem, bound)
-
-
-def _count_matchings(edges: IntArray) -> int:
-    """Count the phases of an overlay in order, if each is a matching; 0 if one is not.
-
-    A phase begins with the link that raises the largest degree.
-    """
-    degree: dict[int, int] = {}
-    seen: set[int] = set()
-    phases = 0
-    for u, v in edges.tolist():
-        if max(degree.get(u, 0), degree.get(v, 0)) == phases:
-            phases += 1
-            seen = set()
-        if u in seen or v in seen:
-            return 0
-        seen |= {u, v}
-        degree[u], degree[v] = degree.get(u, 0) + 1, degree.get(v, 0) + 1
-    return phases
+def cost_limit(problem: Connection) -> float:
+    """Return what all links may cost, with all but a little of the tolerance that checks grant."""
+    limit = problem.max_link_cost
+    return math.inf if limit is None else limit * (1 + 0.999 * RELATIVE_TOLERANCE)
 
 
 def _whole(problem: Connection, bound: float) -> float:
@@ -130,19 +98,22 @@ class BoundSearch:
     ----------
     bound
         The best so far, proven at any time.
+    prices
+        What it follows from; None while sizes alone prove it.
     """
 
     def __init__(self, problem: Connection, edges: IntArray, ground: Ground | None = None) -> None:
         self.problem = problem
         self.ground = lay_ground(problem) if ground is None else ground
-        self.budget = budget_of(problem)
+        self.budget = budget_of(problem)._replace(max_cost=cost_limit(problem))
         self.target = problem.value(edges)
         self._edges = edges
         self._states: list[State] | None = None
         self._num_passes = 0
         self.limits = np.minimum(self.ground.degree_limit, max(0, problem.network.num_nodes - 1))
         self.bound = math.inf
-        self._lower(self._bound_by_sizes())
+        self.prices: Prices | None = None
+        self.lower(self._bound_by_sizes(), None)
 
     @property
     def pass_work(self) -> int:
@@ -173,12 +144,12 @@ class BoundSearch:
         self._num_passes += 1
         if self._states is None and 2 * self.pass_work <= MAX_ENTRIES:
             self._states = [State(self, NO_EDGES)]
-            self._lower(self._states[0].improve_by_lp())
+            self.lower(*self._states[0].improve_by_lp())
             return False
         if self._states is None:
             self._states = self._make_states()
         state = self._next_state(self._states)
-        self._lower(state.improve(self.target))
+        self.lower(*state.improve(self.target))
         return not all(state.is_stuck for state in self._states)
 
     def _next_state(self, states: list[State]) -> State:
@@ -201,8 +172,31 @@ class BoundSearch:
         distinct = {len(edges): edges for edges in beginnings}
         return [State(self, edges) for edges in distinct.values()]
 
-    def _lower(self, bound: float) -> None:
-        self.bound = max(self.target, min(self.bound, _whole(self.problem, bound)))
+    def lower(self, bound: float, prices: Prices | None) -> None:
+        """Take a bound that prices prove, or sizes alone, if it is better."""
+        whole = _whole(self.problem, bound)
+        if whole < self.bound:
+            self.prices = prices
+        self.bound = max(self.target, min(self.bound, whole))
+
+    def certify(self, edges: IntArray) -> Bound:
+        """Return the bound with its certificate; ``edges`` is the plan that it goes with."""
+        return Bound(self.bound, make_proof(self.bound, self.prices, edges))
+
+    def price_by_lp(self, max_edges: int | None = None) -> Prices:
+        """Return the best prices, if they are quick to find, for another number of links too."""
+        num_topics, num_nodes = len(self.ground.weight), len(self.limits)
+        if 2 * self.pass_work > MAX_ENTRIES or (self._is_unlimited() and max_edges is None):
+            return Prices(np.zeros(num_topics), np.zeros(num_nodes), 0.0, 0.0)
+        if max_edges is None:
+            bound, prices = State(self, NO_EDGES).improve_by_lp()
+            self.lower(bound, prices)
+            return prices
+        budget = self.budget._replace(max_edges=max_edges)
+        label = np.arange(len(self.ground.nodes), dtype=np.int32)
+        joins = np.minimum(self.joins(label), max_edges).astype(np.float64)
+        found = best_prices(self.ground, budget, self.limits.astype(np.float64), joins)
+        return Prices(found[:num_topics], found[num_topics:-2], float(found[-2]), float(found[-1]))
 
     def joins(self, label: IntArray) -> FloatArray:
         """r_t: at most how many components of each topic can be joined on top of S."""
@@ -232,6 +226,7 @@ class State:
 
     def __init__(self, search: BoundSearch, edges: IntArray) -> None:
         self._search = search
+        self._edges = edges
         self._label = label_slots(search.ground, edges)
         self._value = search.problem.value(edges)
         self._joins = search.joins(self._label).astype(np.float64)
@@ -254,25 +249,31 @@ class State:
         """Whether steps have become too short to matter."""
         return self._pace < 1e-3
 
-    def improve(self, target: float) -> float:
-        """Evaluate the prices and move them; return the bound they prove."""
+    def improve(self, target: float) -> tuple[float, Prices]:
+        """Evaluate the prices and move them; return the bound that they prove, and them."""
         self.num_passes += 1
         if not self.is_priced:
             self._set_first_prices()
+        prices = self._as_prices(self._prices)
         bound, slope = self._evaluate(self._prices)
         self._idle = 0 if bound < self.best * (1 - 1e-5) else self._idle + 1
         self.best = min(self.best, bound)
         if self._idle >= PATIENCE:
             self._idle, self._pace = 0, self._pace / 2
         self._move(slope, bound - target)
-        return bound
+        return bound, prices
 
-    def improve_by_lp(self) -> float:
+    def improve_by_lp(self) -> tuple[float, Prices]:
         """Evaluate the best prices there are; nothing is left to improve then."""
         search = self._search
         prices = best_prices(search.ground, search.budget, self._limits, self._joins)
         self.best, self._pace = self._evaluate(prices)[0], 0.0
-        return self.best
+        return self.best, self._as_prices(prices)
+
+    def _as_prices(self, prices: FloatArray) -> Prices:
+        prices, num_topics = round_prices(prices), len(self._joins)
+        topic, node = prices[:num_topics].copy(), prices[num_topics:-2].copy()
+        return Prices(topic, node, float(prices[-2]), float(prices[-1]), self._edges)
 
     def _set_first_prices(self) -> None:
         """Start from the prices of the greedy-state bounds, for the budget that binds most."""
@@ -317,7 +318,8 @@ class State:
         )
 
     def _evaluate(self, prices: FloatArray) -> tuple[float, FloatArray]:
-        """Return the bound that prices prove, and how it changes with each."""
+        """Return the bound that prices prove as they are kept, and how it changes with each."""
+        prices = round_prices(prices)
         ground, num_topics = self._search.ground, len(self._joins)
         topic, rest = prices[:num_topics], prices[num_topics:]
         node = np.ascontiguousarray(rest[:-2])

@@ -1,10 +1,11 @@
 """Branch and bound over links: every overlay of a few dozen pairs, without looking at most.
 
 A node of the tree has links decided to be in, links decided to be out, and the rest. The link that
-adds most is decided next, first in, then out. The tree is cut where mu so far and the best that
-gains could add (gains only fall, mu being submodular) do not beat the best overlay known: the
-largest as many as there are links to spare, half of the largest at each node as many as it has to
-spare, and the best gains per cost, the last one in part.
+adds most is decided next, first in, then out. The tree is cut where mu so far and the most that
+links can still add do not beat the best overlay known: at most the largest gains, as many as there
+are links to spare (gains only fall, mu being submodular), and at most what prices prove for the
+budgets that are left (see :mod:`fanwise.connect.bounds`). Both can be checked by anybody who has
+the prices, so the leaves of a finished tree are a certificate of its optimum.
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ from fanwise.arrays.jit import kernel
 
 UNDECIDED, IN, OUT = range(3)
 DEPTH, NUM_BRANCHED = range(2)
+LEAF = -1
 ROUNDING = 1e-12
 
 
 class Pairs(NamedTuple):
-    """Pairs that may be linked: their ends, cost, and the slots they join (CSR by pair)."""
+    """Pairs that may be linked: their ends, cost, and the slots they join (CSR by pair).
+
+    Slots of one group of topics lie side by side, from ``group_start`` on.
+    """
 
     ends: IntArray
     cost: FloatArray
@@ -30,10 +35,26 @@ class Pairs(NamedTuple):
     one: IntArray
     other: IntArray
     weight: FloatArray
+    priced: FloatArray
+    group_start: LongArray
+    node_of: IntArray
+
+
+class Charges(NamedTuple):
+    """Prices of nodes, links and cost, and what a join of each group is worth unpriced."""
+
+    rest: FloatArray
+    node: FloatArray
+    link: float
+    cost: float
 
 
 class Tree(NamedTuple):
-    """The path from the root to where the search stands, and the best overlay so far."""
+    """The path from the root to where the search stands, and the best overlay so far.
+
+    ``record`` takes down every decision in preorder, ``LEAF`` where the tree is cut, as far as
+    there is room: ``counters[NUM_BRANCHED]`` says how many there were.
+    """
 
     decided: IntArray
     label: IntArray
@@ -43,9 +64,10 @@ class Tree(NamedTuple):
     counters: LongArray
     best: IntArray
     best_value: FloatArray
+    record: IntArray
 
 
-def plant_tree(num_pairs: int, num_slots: int, best_value: float) -> Tree:
+def plant_tree(num_pairs: int, num_slots: int, best_value: float, room: int = 0) -> Tree:
     """Return a search at the root; overlays must beat ``best_value``."""
     tree = Tree(
         np.zeros((num_pairs + 2, num_pairs), dtype=np.int32),
@@ -56,6 +78,7 @@ def plant_tree(num_pairs: int, num_slots: int, best_value: float) -> Tree:
         np.zeros(2, dtype=np.int64),
         np.zeros(num_pairs, dtype=np.int32),
         np.array([best_value, 0.0]),
+        np.zeros(room, dtype=np.int32),
     )
     tree.label[0] = np.arange(num_slots)
     return tree
@@ -63,11 +86,17 @@ def plant_tree(num_pairs: int, num_slots: int, best_value: float) -> Tree:
 
 @kernel
 def search_tree(
-    pairs: Pairs, tree: Tree, limits: IntArray, max_edges: int, max_cost: float, patience: int
+    pairs: Pairs,
+    charges: Charges,
+    tree: Tree,
+    limits: IntArray,
+    max_edges: int,
+    max_cost: float,
+    patience: int,
 ) -> bool:
     """Go on with a search for so many nodes of the tree; say whether it is complete."""
     num_pairs = len(pairs.cost)
-    gains = np.empty(num_pairs)
+    gains, priced = np.empty(num_pairs), np.empty(num_pairs)
     spare = np.empty(len(limits), dtype=np.int64)
     counters = tree.counters
     while counters[DEPTH] >= 0:
@@ -76,16 +105,25 @@ def search_tree(
             if patience <= 0:
                 return False
             patience -= 1
-            counters[NUM_BRANCHED] += 1
             if tree.value[depth] > tree.best_value[0] + ROUNDING * (1.0 + tree.value[depth]):
                 tree.best_value[0], tree.best_value[1] = tree.value[depth], 1.0
                 tree.best[:] = tree.decided[depth]
             edges, money = measure_spare(
                 pairs, tree.decided[depth], limits, max_edges, max_cost, spare
             )
-            best = weigh_pairs(pairs, tree, depth, spare, edges, money, gains)
-            most = tree.value[depth] + most_gain(pairs, gains, spare, edges, money)
-            if best < 0 or most <= tree.best_value[0] + ROUNDING * (1.0 + most):
+            best = weigh_pairs(pairs, tree, depth, spare, edges, money, gains, priced)
+            most = tree.value[depth] + largest_gains(gains, edges)
+            limit = tree.best_value[0] + ROUNDING * (1.0 + most)
+            if best >= 0 and most > limit:
+                proven = price_case(
+                    pairs, charges, tree.label[depth], spare, edges, money, gains, priced
+                )
+                most = min(most, tree.value[depth] + proven)
+            is_leaf = best < 0 or most <= limit
+            if counters[NUM_BRANCHED] < len(tree.record):
+                tree.record[counters[NUM_BRANCHED]] = LEAF if is_leaf else best
+            counters[NUM_BRANCHED] += 1
+            if is_leaf:
                 counters[DEPTH] -= 1
                 continue
             tree.pair[depth], tree.phase[depth] = best, 1
@@ -139,18 +177,20 @@ def weigh_pairs(
     edges: int,
     money: float,
     gains: FloatArray,
+    priced: FloatArray,
 ) -> int:
     """Fill in what each pair would add, 0 if it does not fit; return the best or -1."""
     best = -1
     label = tree.label[depth]
     for pair in range(len(gains)):
-        gains[pair] = 0.0
+        gains[pair] = priced[pair] = 0.0
         u, v = pairs.ends[pair, 0], pairs.ends[pair, 1]
         is_open = tree.decided[depth, pair] == UNDECIDED and edges > 0
         if is_open and spare[u] > 0 and spare[v] > 0 and pairs.cost[pair] <= money:
             for k in range(pairs.indptr[pair], pairs.indptr[pair + 1]):
                 if label[pairs.one[k]] != label[pairs.other[k]]:
                     gains[pair] += pairs.weight[k]
+                    priced[pair] += pairs.priced[k]
             if gains[pair] > 0.0 and (best < 0 or gains[pair] > gains[best]):
                 best = pair
     return best
@@ -171,32 +211,46 @@ def join_pair(pairs: Pairs, label: IntArray, pair: int) -> float:
 
 
 @kernel
-def most_gain(pairs: Pairs, gains: FloatArray, spare: LongArray, edges: int, money: float) -> float:
-    """Return at most what undecided pairs can add together."""
-    order = np.argsort(-gains)
-    most, taken = 0.0, 0
-    half, left = 0.0, spare.copy()
-    for pair in order:
-        if gains[pair] <= 0.0:
-            break
-        if taken < edges:
-            most += gains[pair]
-            taken += 1
-        for side in range(2):
-            node = pairs.ends[pair, side]
-            if left[node] > 0:
-                left[node] -= 1
-                half += gains[pair] / 2.0
-    return min(min(most, half), most_for_money(pairs, gains, money))
+def largest_gains(gains: FloatArray, edges: int) -> float:
+    """Return the sum of the largest gains, so many of them."""
+    ranked = np.sort(gains)[::-1]
+    most = 0.0
+    for k in range(min(edges, len(ranked))):
+        most += ranked[k]
+    return most
 
 
 @kernel
-def most_for_money(pairs: Pairs, gains: FloatArray, money: float) -> float:
-    """Return what the best gains per cost add, the last one in part."""
-    most = 0.0
-    for pair in np.argsort(-gains / np.maximum(pairs.cost, 1e-200)):
-        if pairs.cost[pair] > money:
-            return float(most + gains[pair] * max(0.0, money) / pairs.cost[pair])
-        most += gains[pair]
-        money -= pairs.cost[pair]
-    return most
+def price_case(
+    pairs: Pairs,
+    charges: Charges,
+    label: IntArray,
+    spare: LongArray,
+    edges: int,
+    money: float,
+    gains: FloatArray,
+    priced: FloatArray,
+) -> float:
+    """Return what prices prove that pairs can add, given the links that are in."""
+    total = charges.link * edges
+    if charges.cost > 0.0:
+        total += charges.cost * money
+    for node in range(len(spare)):
+        total += charges.node[node] * spare[node]
+    for pair in range(len(gains)):
+        if gains[pair] > 0.0:
+            charge = charges.node[pairs.ends[pair, 0]] + charges.node[pairs.ends[pair, 1]]
+            charge += charges.link + charges.cost * pairs.cost[pair]
+            total += max(0.0, priced[pair] - charge)
+    is_counted = np.zeros(len(label), dtype=np.bool_)
+    for group in range(len(charges.rest)):
+        free, room = 0, 0
+        for slot in range(pairs.group_start[group], pairs.group_start[group + 1]):
+            left = spare[pairs.node_of[slot]]
+            if left > 0:
+                room += left
+                if not is_counted[label[slot]]:
+                    is_counted[label[slot]] = True
+                    free += 1
+        total += charges.rest[group] * min(max(free - 1, 0), room // 2, edges)
+    return total

@@ -1,5 +1,9 @@
 """The optimum by branch and bound, for a few dozen pairs of nodes that share a topic.
 
+Prices from the linear programme cut the tree, and prove the optimum alone where they come down to
+it. Elsewhere the leaves of the tree do; the search is run once more with the optimum known, so that
+they are few.
+
 Without any budget, the optimum connects every topic with the fewest links: overlays with one link
 less are sought until there is none.
 """
@@ -13,45 +17,55 @@ from typing import NamedTuple
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
-from fanwise.connect.bounds import upper_bound
-from fanwise.connect.branching import IN, NUM_BRANCHED, Pairs, plant_tree, search_tree
+from fanwise.connect.bounds import BoundSearch, cost_limit
+from fanwise.connect.branching import (
+    IN,
+    NUM_BRANCHED,
+    Charges,
+    Pairs,
+    plant_tree,
+    search_tree,
+)
+from fanwise.connect.certificate import MAX_ROWS_OF_TREE, Prices, make_proof
 from fanwise.connect.improving.completion import complete_greedily
 from fanwise.connect.improving.ground import budget_of, lay_ground
 from fanwise.connect.network import as_edges
 from fanwise.connect.problem import Connection, edge_table
 from fanwise.errors import ParameterError
-from fanwise.planning.problem import Outcome, Run
+from fanwise.planning.problem import Bound, Outcome, Run
 
 MAX_PAIRS = 36
 NODES_PER_CALL = 20_000
 ALMOST = 4e-12
+CLOSED = 5e-10
+"""How near a bound must come to a value to be called the same: half the tolerance of checks."""
 
 
 class Answer(NamedTuple):
-    """The best overlay found, and whether no better one exists."""
+    """The best overlay found, whether no better one exists, and why not."""
 
     edges: IntArray
     is_proven: bool
     num_branched: int
+    bound: Bound
+    is_fewest: bool = True
+    """Whether, where every topic is connected, fewer links were shown not to do it."""
 
 
 def solve(problem: Connection, run: Run) -> Outcome:
     """Solve to optimality, or to the time limit."""
-    pairs = list_pairs(problem)
-    if len(pairs.cost) > MAX_PAIRS:
+    if count_pairs(problem, MAX_PAIRS) > MAX_PAIRS:
         raise ParameterError(
-            "algorithm",
-            f"'best' above {MAX_PAIRS} pairs that share a topic (here {len(pairs.cost)} or more)",
-            "exact",
+            "algorithm", f"'best' above {MAX_PAIRS} pairs that share a topic", "exact"
         )
     with run.progress.step("branch and bound"):
-        answer = search(problem, run, pairs)
-    value = problem.value(answer.edges)
-    bound = value if answer.is_proven else upper_bound(problem, answer.edges)
+        answer = search(problem, run)
     return Outcome(
         {"edges": edge_table(answer.edges)},
-        bound=bound,
+        bound=answer.bound.value,
+        proof=answer.bound.proof,
         metrics={"branched": answer.num_branched, "proven": answer.is_proven},
+        stopped="exhausted" if answer.is_proven and answer.is_fewest else "limit",
     )
 
 
@@ -69,78 +83,129 @@ def count_pairs(problem: Connection, most: int) -> int:
     return len(found)
 
 
-def list_pairs(problem: Connection) -> Pairs:
-    """Return the pairs of nodes that share a topic; topics wanted by the same nodes are one."""
-    num_pairs = count_pairs(problem, MAX_PAIRS)
-    if num_pairs > MAX_PAIRS:
-        empty = np.empty(0, dtype=np.int32)
-        return Pairs(
-            np.empty((num_pairs, 2), dtype=np.int32), np.empty(num_pairs),
-            np.zeros(num_pairs + 1, dtype=np.int64), empty, empty, np.empty(0),
-        )  # fmt: skip
-    network = problem.network
-    weight_of: dict[tuple[int, ...], float] = defaultdict(float)
-    for topic in range(network.num_topics):
-        nodes = network.nodes[network.topic_indptr[topic] : network.topic_indptr[topic + 1]]
-        if len(nodes) > 1:
-            weight_of[tuple(nodes.tolist())] += float(network.weight[topic])
-    joins: dict[tuple[int, int], list[tuple[int, int, float]]] = defaultdict(list)
-    base = 0
-    for group, weight in sorted(weight_of.items()):
-        for i, j in combinations(range(len(group)), 2):
-            joins[group[i], group[j]].append((base + i, base + j, weight))
-        base += len(group)
-    ends = sorted(joins)
-    flat = [join for pair in ends for join in joins[pair]]
-    edges = as_edges(ends)
-    return Pairs(
-        edges,
-        problem.network.costs(edges),
-        np.cumsum([0, *(len(joins[pair]) for pair in ends)], dtype=np.int64),
-        np.array([one for one, _, _ in flat], dtype=np.int32),
-        np.array([other for _, other, _ in flat], dtype=np.int32),
-        np.array([weight for _, _, weight in flat], dtype=np.float64),
-    )
+class Small:
+    """A small problem as pairs that may be linked; topics wanted by the same nodes are one."""
+
+    def __init__(self, problem: Connection) -> None:
+        self.problem = problem
+        network = problem.network
+        self._topics_of: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for topic in range(network.num_topics):
+            nodes = network.nodes[network.topic_indptr[topic] : network.topic_indptr[topic + 1]]
+            if len(nodes) > 1:
+                self._topics_of[tuple(nodes.tolist())].append(topic)
+        self._groups = sorted(self._topics_of)
+        self.max_cost = cost_limit(problem)
+
+    def price(self, prices: Prices) -> tuple[Pairs, Charges]:
+        """Return the pairs and what prices charge for them."""
+        weight = self.problem.network.weight
+        whole = [float(weight[self._topics_of[group]].sum()) for group in self._groups]
+        share = prices.topic * weight
+        charged = [float(share[self._topics_of[group]].sum()) for group in self._groups]
+        joins: dict[tuple[int, int], list[tuple[int, int, float, float]]] = defaultdict(list)
+        starts = np.cumsum([0, *map(len, self._groups)], dtype=np.int64)
+        for number, group in enumerate(self._groups):
+            base = int(starts[number])
+            for i, j in combinations(range(len(group)), 2):
+                joins[group[i], group[j]].append(
+                    (base + i, base + j, whole[number], charged[number])
+                )
+        ends = sorted(joins)
+        flat = [join for pair in ends for join in joins[pair]]
+        edges = as_edges(ends)
+        pairs = Pairs(
+            edges,
+            self.problem.network.costs(edges),
+            np.cumsum([0, *(len(joins[pair]) for pair in ends)], dtype=np.int64),
+            np.array([join[0] for join in flat], dtype=np.int32),
+            np.array([join[1] for join in flat], dtype=np.int32),
+            np.array([join[2] for join in flat], dtype=np.float64),
+            np.array([join[3] for join in flat], dtype=np.float64),
+            starts,
+            np.array([node for group in self._groups for node in group], dtype=np.int32),
+        )
+        rest = np.array(whole, dtype=np.float64) - np.array(charged, dtype=np.float64)
+        return pairs, Charges(np.maximum(rest, 0.0), prices.node, prices.link, prices.cost)
 
 
-def search(problem: Connection, run: Run, pairs: Pairs, patience: int | None = None) -> Answer:
+def search(problem: Connection, run: Run, patience: int | None = None) -> Answer:
     """Search all overlays of the pairs, until done, out of time, or after so many branchings."""
     ground, budget = lay_ground(problem), budget_of(problem)
-    edges = complete_greedily(ground, budget)
+    start = complete_greedily(ground, budget)
+    small = Small(problem)
+    bounds = BoundSearch(problem, start, ground)
+    prices = bounds.price_by_lp()
+    priced = small.price(prices)
+    best = _branch(small, priced, run, start, problem.value(start), budget.max_edges, patience)
+    bound = _bound(small, priced, prices, bounds, best)
     everything = problem.network.complete_value
-    best = _branch(problem, run, pairs, edges, problem.value(edges), budget.max_edges, patience)
-    is_complete = problem.value(best.edges) >= everything * (1 - ALMOST)
-    num_branched = best.num_branched
-    while is_complete and best.is_proven and len(best.edges) > 0:
-        almost = everything * (1 - ALMOST)
-        fewer = _branch(problem, run, pairs, best.edges, almost, len(best.edges) - 1, patience)
-        num_branched += fewer.num_branched
-        is_smaller = len(fewer.edges) < len(best.edges)
-        best = Answer(fewer.edges, True, num_branched)  # mu is proven already
-        if not is_smaller:
+    num_branched, is_fewest = best.num_branched, True
+    almost = everything * (1 - ALMOST)
+    while best.is_proven and is_fewest and problem.value(best.edges) >= almost and len(best.edges):
+        fewer = len(best.edges) - 1
+        again = small.price(bounds.price_by_lp(max_edges=fewer))
+        found = _branch(small, again, run, best.edges, almost, fewer, patience)
+        num_branched += found.num_branched
+        is_fewest = found.is_proven or len(found.edges) < len(best.edges)
+        if len(found.edges) == len(best.edges):
             break
-    return best._replace(num_branched=num_branched)
+        best = best._replace(edges=found.edges)
+    return Answer(best.edges, best.is_proven, num_branched, bound, is_fewest)
+
+
+class Branched(NamedTuple):
+    """The best overlay of a tree, whether the tree is complete, and its size and record."""
+
+    edges: IntArray
+    is_proven: bool
+    num_branched: int
+    record: IntArray
+
+
+def _bound(
+    small: Small,
+    priced: tuple[Pairs, Charges],
+    prices: Prices,
+    bounds: BoundSearch,
+    best: Branched,
+) -> Bound:
+    """Return the bound that can be certified: the optimum by prices or by leaves, if proven."""
+    value = small.problem.value(best.edges)
+    bounds.target = max(bounds.target, value)
+    duals = bounds.certify(best.edges)
+    if not best.is_proven:
+        return duals
+    if duals.value <= value * (1 + CLOSED):
+        return Bound(value, make_proof(value, bounds.prices, best.edges))
+    max_edges = budget_of(small.problem).max_edges
+    tree = _branch(small, priced, Run(), best.edges, value, max_edges, MAX_ROWS_OF_TREE)
+    if not tree.is_proven or tree.num_branched > MAX_ROWS_OF_TREE:
+        return duals
+    return Bound(value, make_proof(value, prices, best.edges, tree.record))
 
 
 def _branch(
-    problem: Connection,
+    small: Small,
+    priced: tuple[Pairs, Charges],
     run: Run,
-    pairs: Pairs,
     edges: IntArray,
     value: float,
     max_edges: int,
     patience: int | None,
-) -> Answer:
+) -> Branched:
     """Look for an overlay worth more than ``value``; without one, return ``edges``."""
-    tree = plant_tree(len(pairs.cost), int(pairs.other.max(initial=-1)) + 1, value)
-    limits = np.array(problem.network.degree_limit, dtype=np.int32)
-    max_cost = budget_of(problem).max_cost
+    pairs, charges = priced
+    tree = plant_tree(len(pairs.cost), len(pairs.node_of), value, MAX_ROWS_OF_TREE)
+    num_nodes = small.problem.network.num_nodes
+    limits = np.minimum(small.problem.network.degree_limit, max(0, num_nodes - 1)).astype(np.int32)
+    step = NODES_PER_CALL if patience is None else min(patience, NODES_PER_CALL)
     while True:
-        is_proven = search_tree(pairs, tree, limits, max_edges, max_cost, NODES_PER_CALL)
+        is_proven = search_tree(pairs, charges, tree, limits, max_edges, small.max_cost, step)
         num_branched = int(tree.counters[NUM_BRANCHED])
         is_tired = patience is not None and num_branched >= patience
         if is_proven or is_tired or run.is_over():
             break
     if tree.best_value[1] > 0:
         edges = np.ascontiguousarray(pairs.ends[tree.best == IN])
-    return Answer(edges, is_proven, num_branched)
+    return Branched(edges, is_proven, num_branched, tree.record[:num_branched])

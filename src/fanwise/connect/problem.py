@@ -16,7 +16,7 @@ from fanwise.arrays.csr import IntArray, read_only
 from fanwise.connect.network import NO_EDGES, NO_LIMIT, Network
 from fanwise.errors import ParameterError
 from fanwise.planning.families import CONNECT
-from fanwise.planning.problem import Measurement, Outcome, Problem, Run
+from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.topic import RELATIVE_TOLERANCE, TopicWorkload
 
@@ -198,10 +198,9 @@ class Connection(Problem):
 
     def _degree_limit(self) -> IntArray:
         budget = self.degree_budget
-        if budget == "column":
-            assert self.workload.max_degree is not None
+        if budget == "column" and self.workload.max_degree is not None:
             return self.workload.max_degree
-        limit = NO_LIMIT if budget is None else min(int(budget), NO_LIMIT)
+        limit = min(int(budget), NO_LIMIT) if isinstance(budget, int) else NO_LIMIT
         return np.full(self.workload.num_subscribers, limit, dtype=np.int32)
 
     def parameters(self) -> dict[str, Any]:
@@ -303,13 +302,17 @@ class Connection(Problem):
     def bound(self) -> float:
         from fanwise.connect.bounds import upper_bound
 
-        return upper_bound(self, NO_EDGES)
+        return upper_bound(self, NO_EDGES).value
 
-    def bound_within(self, outcome: Outcome, run: Run) -> float:
+    def prove(self, outcome: Outcome, run: Run) -> Bound:
         """Return the bound that the contributions left by an overlay prove."""
         from fanwise.connect.bounds import upper_bound
 
         return upper_bound(self, edges_of(outcome.tables["edges"]))
+
+    def trivial_bound(self) -> float:
+        """Return mu(K), which no overlay exceeds whatever the budgets."""
+        return self.network.complete_value
 
 
 _BUDGETS = ("max_degree", "max_edges", "avg_degree", "budget_ratio", "max_link_cost")

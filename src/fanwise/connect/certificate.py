@@ -1,0 +1,94 @@
+"""What a bound on mu follows from, as the tables of a certificate.
+
+The mathematics is in :mod:`fanwise.connect.bounds`; :mod:`fanwise.connect.verify_proof` evaluates
+the tables anew. Zeros are left out, and a bound from sizes alone needs no table.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from fanwise.arrays.csr import FloatArray, IntArray
+from fanwise.connect.network import NO_EDGES
+from fanwise.planning.proof import Proof
+
+DOUBLE_UP_TO = 1000
+"""Prices up to which they are kept in double precision: files of no size."""
+LARGEST_PRICE = 1e38
+MAX_ROWS_OF_TREE = 12_000
+"""Decisions and leaves of a tree that a certificate may have: a byte or two each."""
+
+
+class Prices(NamedTuple):
+    """Prices on topics (shares between 0 and 1), nodes, links and cost, on top of links S."""
+
+    topic: FloatArray
+    node: FloatArray
+    link: float
+    cost: float
+    start: IntArray = NO_EDGES
+
+
+def round_prices(prices: FloatArray) -> FloatArray:
+    """Return prices as a certificate keeps them: what is claimed is what these prove."""
+    if len(prices) <= DOUBLE_UP_TO:
+        return prices
+    return np.minimum(prices, LARGEST_PRICE).astype(np.float32).astype(np.float64)
+
+
+def make_proof(
+    bound: float,
+    prices: Prices | None,
+    edges: IntArray,
+    tree: IntArray | None = None,
+) -> Proof:
+    """Return the certificate of a bound.
+
+    Parameters
+    ----------
+    prices
+        None where sizes alone prove the bound.
+    edges
+        The plan's links: S is referred to as a beginning of them where it is one.
+    tree
+        Decisions on pairs in preorder, -1 for a leaf, where the bound is that of a search.
+    """
+    tables: dict[str, pa.Table] = {}
+    if prices is not None:
+        num_prices = len(prices.topic) + len(prices.node) + 2
+        kind = pa.float64() if num_prices <= DOUBLE_UP_TO else pa.float32()
+        _add_priced(tables, "topics", "topic", "share", prices.topic, kind)
+        _add_priced(tables, "nodes", "node", "price", prices.node, kind)
+        num_first = len(prices.start)
+        is_beginning = np.array_equal(edges[:num_first], prices.start)
+        if num_first and not is_beginning:
+            start = prices.start[np.lexsort((prices.start[:, 1], prices.start[:, 0]))]
+            tables["start"] = pa.table({"u": start[:, 0].copy(), "v": start[:, 1].copy()})
+            num_first = 0
+        if num_first or prices.link or prices.cost:
+            tables["budgets"] = pa.table(
+                {
+                    "first_links": pa.array([num_first], pa.int32()),
+                    "link_price": pa.array([prices.link], kind),
+                    "cost_price": pa.array([prices.cost], kind),
+                }
+            )
+    if tree is not None:
+        tables["tree"] = pa.table({"pair": pa.array(tree, pa.int8())})
+    return Proof(kind="duals" if tree is None else "leaves", tables=tables, proves=float(bound))
+
+
+def _add_priced(
+    tables: dict[str, pa.Table],
+    name: str,
+    key: str,
+    value: str,
+    prices: FloatArray,
+    kind: pa.DataType,
+) -> None:
+    priced = np.flatnonzero(prices).astype(np.int32)
+    if len(priced):
+        tables[name] = pa.table({key: priced, value: pa.array(prices[priced], kind)})
