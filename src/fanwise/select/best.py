@@ -1,7 +1,8 @@
 """The best selection we know how to make, with the tightest bound we know how to prove.
 
-It starts from ``greedy`` and is never worse. Rounds alternate between the two sides of the gap: the
-relaxation, under inequalities fitted to a good selection and then to the relaxation itself (see
+It starts from what every other heuristic here makes, ``greedy`` and the baselines, whatever the time
+limit, and is never worse; the smallest instances are searched through. Rounds alternate between
+the two sides of the gap: the relaxation, under inequalities fitted to a good selection and then to the relaxation itself (see
 :mod:`fanwise.select.relaxing.covers` and :mod:`fanwise.select.relaxing.gain_cuts`), lowers the
 bound and points to topics; rounding, greedy completion and dropping what earns least turn them into
 better selections. Small instances go to HiGHS at once, middling ones with what is left of the gap
@@ -14,17 +15,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanwise.planning.plan import certified_gap
-from fanwise.planning.problem import Outcome, Run
+from fanwise.planning.problem import Bound, Outcome, Run
 from fanwise.progress import Step
-from fanwise.select.bounds import quick_bound, whole
-from fanwise.select.exact import solve_milp
+from fanwise.select.bounds import quick_proof
 from fanwise.select.greedy import greedy, served_by
 from fanwise.select.improve import Served, drop_and_refill, round_shares
+from fanwise.select.milp import solve_milp
+from fanwise.select.orders import baselines
 from fanwise.select.problem import Selection
+from fanwise.select.proving import branching
+from fanwise.select.proving.certificate import certify, claimed, rest_on_solver, smaller
 from fanwise.select.relaxing.relaxation import Relaxation
 from fanwise.select.relaxing.tightening import fit_to, plain_relaxation, tighten
 from fanwise.select.stability import stable
 from fanwise.select.stability.changes import nearest
+from fanwise.select.stopping import is_reached, why_stopped
+from fanwise.select.whole import whole
 
 DEFAULT_TIME_LIMIT = 60.0
 DEFAULT_GAP = 1e-4
@@ -41,15 +47,27 @@ SMALL_PAIRS, MIDDLING_PAIRS = 20_000, 40_000
 
 
 class Search:
-    """The best selection and bound so far, and when to stop."""
+    """The best selection and bound so far, and when to stop.
+
+    Attributes
+    ----------
+    bound
+        The best bound that has, or will have, a certificate.
+    solver_bound
+        The word of HiGHS.
+    """
 
     def __init__(self, problem: Selection, run: Run, step: Step) -> None:
         self.problem = problem
         self.run = run
         self._step = step
-        self.served: Served = served_by(problem, greedy(problem))
+        self.greedy: Served = served_by(problem, greedy(problem))
+        self.served: Served = self.greedy
         self.value = problem.value(self.served)
-        self.bound = quick_bound(problem)
+        self._proven = quick_proof(problem)
+        self.bound = self._proven.value
+        self.solver_bound: float | None = None
+        self.relaxation: Relaxation | None = None
         self.is_interrupted = False
         self._limit = DEFAULT_TIME_LIMIT if run.time_limit is None else run.time_limit
         self.gap = DEFAULT_GAP if run.gap is None else run.gap
@@ -65,7 +83,7 @@ class Search:
         return True
 
     def prove(self, bound: float) -> bool:
-        """Take a bound if it is better; say whether it is by more than a hair."""
+        """Take a bound of the relaxation if it is better; say whether it is by more than a hair."""
         bound = whole(self.problem, bound)
         if bound >= self.bound:
             return False
@@ -74,28 +92,64 @@ class Search:
         self._show()
         return is_progress
 
+    def accept(self, proven: Bound) -> None:
+        """Take a bound with its certificate if it is better."""
+        self._proven = smaller(self._proven, proven)
+        self.bound = max(min(self.bound, self._proven.value), self.value)
+        self._show()
+
     def is_over(self) -> bool:
         """Whether the gap is closed or the time is up."""
-        gap = certified_gap(self.value, self.bound, is_feasible=True) or 0.0
-        return gap <= self.gap or self.run.elapsed() >= self._limit
+        return self._gap(self.bound) <= self.gap or self.is_late()
+
+    def is_late(self) -> bool:
+        return self.run.elapsed() >= self._limit
+
+    @property
+    def is_best_known(self) -> bool:
+        """Whether HiGHS says that no selection is better: only the proof is left to find."""
+        bound = self.bound if self.solver_bound is None else self.solver_bound
+        return self._gap(whole(self.problem, bound)) <= self.gap
 
     def time_left(self) -> float:
         return max(0.0, self._limit - self.run.elapsed())
 
+    def final_bound(self) -> Bound:
+        """Return the bound to claim: one with a certificate, unless only HiGHS closes the gap."""
+        proven = self._proven
+        if self.relaxation is not None:
+            proven = smaller(proven, certify(self.problem, self.relaxation.hints))
+        if self.solver_bound is None or is_reached(
+            self.problem, self.served, proven.value, self.gap
+        ):
+            return proven
+        bound = claimed(self.problem, self.solver_bound)
+        return rest_on_solver(proven, bound) if bound < proven.value else proven
+
+    def _gap(self, bound: float) -> float:
+        return certified_gap(self.value, max(bound, self.value), is_feasible=True) or 0.0
+
     def _show(self) -> None:
-        gap = certified_gap(self.value, self.bound, is_feasible=True) or 0.0
-        self._step.note(f"value {self.value:,.6g}  bound {self.bound:,.6g}  gap {100 * gap:.3f}%")
+        self._step.note(
+            f"value {self.value:,.6g}  bound {self.bound:,.6g}  gap {100 * self._gap(self.bound):.3f}%"
+        )
 
 
 def solve(problem: Selection, run: Run) -> Outcome:
     """Improve selection and bound until they meet, or time is up."""
+    run.default_limits(time_limit=DEFAULT_TIME_LIMIT, gap=DEFAULT_GAP)
     if problem.weighs_changes:
         return _solve_stable(problem, run)
     search = _search_for(problem, run, "best selection")
+    bound = search.final_bound()
     return Outcome(
         {"topics": problem.table(search.served)},
-        bound=search.bound,
+        bound=max(bound.value, search.value),
+        proof=bound.proof,
         is_interrupted=search.is_interrupted,
+        stopped=why_stopped(
+            problem, search.served, bound.value, search.gap, is_over=search.is_late()
+        ),
     )
 
 
@@ -103,13 +157,13 @@ def _solve_stable(problem: Selection, run: Run) -> Outcome:
     """Find the best free plan in half the time, and in the other half one with few changes."""
     nearest(problem)  # raises if there is none
     limit = DEFAULT_TIME_LIMIT if run.time_limit is None else run.time_limit
-    half = replace(run, time_limit=limit / 2)
+    half = replace(run, time_limit=limit / 2, limits_in_force={})
     search = _search_for(problem.freed(), half, "best selection, free to change")
     return stable.solve_near(
         problem,
-        replace(run, time_limit=limit),
-        search.served,
-        free_bound=search.bound,
+        replace(run, time_limit=limit, limits_in_force={}),
+        [search.served, search.greedy],
+        free_bound=search.final_bound(),
         is_interrupted=search.is_interrupted,
     )
 
@@ -118,6 +172,8 @@ def _search_for(problem: Selection, run: Run, title: str) -> Search:
     with run.progress.step(title) as step:
         search = Search(problem, run, step)
         try:
+            for served in baselines(problem, run):
+                search.offer(served)
             _search(search)
         except KeyboardInterrupt:
             search.is_interrupted = True
@@ -125,15 +181,18 @@ def _search_for(problem: Selection, run: Run, title: str) -> Search:
 
 
 def _search(search: Search) -> None:
-    problem = search.problem
+    problem, pairs = search.problem, search.problem.workload.num_pairs
+    if pairs <= branching.TINY_PAIRS and _branch(search):
+        return
     if search.is_over():
         return
-    is_small = problem.workload.num_pairs <= SMALL_PAIRS
-    if is_small:
+    if pairs <= SMALL_PAIRS:
         _ask_solver(search, search.time_left() / 2, gap=0.0)
+        if pairs <= branching.MAX_PAIRS and _branch(search):
+            return
         if search.is_over():
             return
-    relaxation = plain_relaxation(problem)
+    search.relaxation = relaxation = plain_relaxation(problem)
     relaxation.iterate(FIRST_ITERATIONS)
     search.prove(relaxation.bound())
     if problem.metric == "binary":
@@ -145,16 +204,25 @@ def _search(search: Search) -> None:
     while not search.is_over() and idle < PATIENCE:
         progress = _round(search, relaxation)
         idle = 0 if progress else idle + 1
-    if not search.is_over() and not is_small and problem.workload.num_pairs <= MIDDLING_PAIRS:
+    if not search.is_over() and SMALL_PAIRS < pairs <= MIDDLING_PAIRS:
         _ask_solver(search, search.time_left(), search.gap)
+
+
+def _branch(search: Search) -> bool:
+    """Search through all selections; False if there are too many."""
+    settled = branching.branch(search.problem, search.served, gap=search.gap)
+    search.offer(settled.served)
+    if settled.bound is None:
+        return False
+    search.accept(settled.bound)
+    return True
 
 
 def _ask_solver(search: Search, seconds: float, gap: float) -> None:
     answer = solve_milp(search.problem, start=search.served, time_limit=seconds, gap=gap)
     if answer.served is not None:
         search.offer(answer.served)
-    if answer.bound is not None:
-        search.prove(answer.bound)
+    search.solver_bound = answer.bound
 
 
 def _round(search: Search, relaxation: Relaxation) -> bool:
@@ -167,6 +235,8 @@ def _round(search: Search, relaxation: Relaxation) -> bool:
         progress |= search.prove(relaxation.bound())
         if search.is_over():
             return progress
+    if search.is_best_known:
+        return progress
     for threshold in THRESHOLDS:
         progress |= search.offer(round_shares(problem, relaxation, threshold))
         if search.is_over():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray
+from fanwise.planning.problem import Bound
 from fanwise.select.problem import Selection
+from fanwise.select.proving.certificate import certify, certify_paper_bound, smaller
+from fanwise.select.whole import whole
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 ITERATIONS, TIGHTENINGS = 15, 3
@@ -63,7 +64,28 @@ def quick_bound(problem: Selection) -> float:
     return whole(problem, min(bounds))
 
 
+def quick_proof(problem: Selection) -> Bound:
+    """Return the smallest of the bounds that need no iteration, with its certificate."""
+    from fanwise.select.relaxing.covers import plain_inequalities
+    from fanwise.select.relaxing.relaxation import Hints, price_ceiling
+
+    problem = problem.freed()
+    bound = certify(problem, None)
+    paper = paper_bound(problem)
+    if paper is not None:
+        bound = smaller(bound, certify_paper_bound(paper))
+    if knapsack_bound(problem) < bound.value:
+        hints = Hints(price_ceiling(problem), plain_inequalities(problem))
+        bound = smaller(bound, certify(problem, hints))
+    return bound
+
+
 def tight_bound(problem: Selection) -> float:
+    """Return the bound of :func:`tight_proof`."""
+    return tight_proof(problem).value
+
+
+def tight_proof(problem: Selection) -> Bound:
     """Return the bound of the linear relaxation, after a fixed number of iterations.
 
     It bounds the objective with any number of changes against a previous plan; the algorithms that
@@ -77,8 +99,8 @@ def tight_bound(problem: Selection) -> float:
     from fanwise.select.relaxing.tightening import fit_to, plain_relaxation, tighten
 
     problem = problem.freed()
-    quick = quick_bound(problem)
-    if quick == 0:
+    quick = quick_proof(problem)
+    if quick.value == 0:
         return quick
     relaxation = plain_relaxation(problem)
     relaxation.iterate(ITERATIONS)
@@ -92,11 +114,4 @@ def tight_bound(problem: Selection) -> float:
         tighten(relaxation)
     relaxation.iterate(ITERATIONS)
     relaxation.bound()
-    return min(quick, whole(problem, relaxation.best))
-
-
-def whole(problem: Selection, bound: float) -> float:
-    """Round a bound down where the objective counts heads."""
-    if problem.metric == "binary" and problem.workload.weight is None:
-        return float(math.floor(bound * (1 + RELATIVE_TOLERANCE)))
-    return bound
+    return smaller(quick, certify(problem, relaxation.hints))

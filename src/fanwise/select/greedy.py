@@ -50,7 +50,7 @@ def solve(problem: Selection, run: Run) -> Outcome:
     with run.progress.step("greedy selection"):
         served = served_by(problem, greedy(problem))
     if problem.weighs_changes:
-        return solve_near(problem, run, served, is_thorough=False)
+        return solve_near(problem, run, [served], is_thorough=False)
     return Outcome({"topics": problem.table(served)})
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray
 from fanwise.errors import InfeasibleError, ParameterError
-from fanwise.planning.problem import Measurement, Problem
+from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.select.stability.previous import Previous, carry_over, mark_topics
 from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau, TopicWorkload
 
@@ -153,7 +153,12 @@ class Selection(Problem):
 
     def fits(self, cost: float) -> bool:
         """Whether a total cost is within the capacity, up to rounding."""
-        return cost <= self.limit * (1 + RELATIVE_TOLERANCE)
+        return cost <= self.most
+
+    @property
+    def most(self) -> float:
+        """The most that a selection may cost: the capacity, up to rounding."""
+        return self.limit * (1 + RELATIVE_TOLERANCE)
 
     @property
     def has_fixed_topics(self) -> bool:
@@ -173,8 +178,14 @@ class Selection(Problem):
     @property
     def was_served(self) -> npt.NDArray[np.bool_] | None:
         """What the previous plan served, if there is one."""
-        assert self.previous is None or isinstance(self.previous, Previous)
-        return None if self.previous is None else self.previous.was_served
+        return self.previous.was_served if isinstance(self.previous, Previous) else None
+
+    @property
+    def before(self) -> npt.NDArray[np.bool_]:
+        """What was served before; nothing where there is no previous plan."""
+        if self.was_served is None:
+            return np.zeros(self.workload.num_topics, dtype=bool)
+        return self.was_served
 
     @property
     def weighs_changes(self) -> bool:
@@ -287,13 +298,18 @@ class Selection(Problem):
         return int(np.count_nonzero(enough & (self.demand > 0)))
 
     def bound(self) -> float:
-        return self._bound
+        return self.proven.value
 
     @cached_property
-    def _bound(self) -> float:
-        from fanwise.select.bounds import tight_bound
+    def proven(self) -> Bound:
+        """A proven bound on any selection, however many changes it makes, with its certificate."""
+        from fanwise.select.bounds import tight_proof
 
-        return tight_bound(self)
+        return tight_proof(self)
+
+    def prove(self, outcome: Outcome, run: Run) -> Bound:
+        """Return the bound of an outcome that brings none of its own."""
+        return self.proven if outcome.bound is None else Bound(outcome.bound)
 
     def table(self, served: npt.NDArray[np.bool_]) -> pa.Table:
         """Return the plan's table for a set of served topics."""

@@ -3,207 +3,189 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fanwise.planning.verify import Check, at_most, expect, expect_equal, is_close
+from fanwise.planning.verify import Check, expect, expect_equal, expect_metric, is_close
+from fanwise.select.verify_proof import evaluate
+from fanwise.select.verify_question import (
+    Question,
+    rates_by_subscriber,
+    read_question,
+    sum_rows_of,
+    wrong_parameters,
+)
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from fanwise.planning.plan import Plan
     from fanwise.workload.topic import TopicWorkload
 
-CHUNK = 1 << 20
+Flags = npt.NDArray[np.bool_]
 
 
 def checks(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
-    """Recompute costs, capacity, satisfaction and the objective from the workload."""
+    """Recompute costs, capacity, satisfaction, the objective and all metrics from the workload."""
     table = plan.tables["topics"]
-    missing = {"served", "cost"} - set(table.column_names)
-    yield expect("columns", not missing, f"topics.parquet has no column {sorted(missing)}")
     topic = table.column("topic").to_numpy()
     each_once = np.array_equal(np.sort(topic), np.arange(workload.num_topics))
     yield expect("topics", each_once, "topics.parquet must list every topic of the workload once")
-
-    served_column = table.column("served").to_numpy(zero_copy_only=False)
-    yield expect("served", served_column.dtype == np.bool_, "column 'served' must be true or false")
-    served = np.zeros(workload.num_topics, dtype=bool)
-    served[topic] = served_column
-    cost = _cost(workload)
+    for wrong in wrong_parameters(workload, plan.parameters):
+        yield Check(*wrong.split(": ", 1))
+    question = read_question(workload, plan)
+    served = _flags(table, "served", topic)
     stated = np.full(workload.num_topics, np.nan)
     stated[topic] = table.column("cost").to_numpy(zero_copy_only=False)
-    wrong = ~np.isclose(stated, cost, rtol=RELATIVE_TOLERANCE, atol=1e-12)
-    yield expect("cost", not wrong.any(), _first_wrong(workload, wrong, stated, cost))
+    wrong = ~np.isclose(stated, question.cost, rtol=RELATIVE_TOLERANCE, atol=1e-12)
+    yield expect("cost", not wrong.any(), _first_wrong(workload, wrong, stated, question.cost))
 
-    yield from _check_limits(workload, plan, cost, served)
-    yield from _check_fixed_topics(workload, plan, served)
-    yield from _check_changes(plan, topic, served)
-    yield from _check_objective(workload, plan, served)
-
-
-def _cost(workload: TopicWorkload) -> npt.NDArray[np.float64]:
-    if workload.cost is not None:
-        return workload.cost
-    followers = np.zeros(workload.num_topics, dtype=np.int64)
-    indices = workload.interests.indices
-    for start in range(0, len(indices), CHUNK):
-        followers += np.bincount(indices[start : start + CHUNK], minlength=workload.num_topics)
-    return workload.rates * followers
+    yield from _check_capacity(plan, question, served)
+    yield from _check_fixed_topics(question, served)
+    yield from _check_objective(workload, plan, question, served)
+    yield from _check_changes(workload, plan, question, served)
 
 
-def _check_limits(
-    workload: TopicWorkload,
-    plan: Plan,
-    cost: npt.NDArray[np.float64],
-    served: npt.NDArray[np.bool_],
-) -> Iterator[Check]:
-    everything, used = float(np.sum(cost)), float(np.sum(cost[served]))
-    capacity = plan.parameters.get("capacity")
+def _flags(table: pa.Table, column: str, topic: npt.NDArray[np.integer[Any]]) -> Flags:
+    flags = np.zeros(len(topic), dtype=bool)
+    flags[topic] = table.column(column).to_numpy(zero_copy_only=False)
+    return flags
+
+
+def _check_capacity(plan: Plan, question: Question, served: Flags) -> Iterator[Check]:
+    everything, used = float(np.sum(question.cost)), float(np.sum(question.cost[served]))
     percent = plan.parameters.get("capacity_percent")
-    is_number = isinstance(capacity, int | float) and not isinstance(capacity, bool)
-    yield expect("capacity", is_number, f"parameters.capacity is {capacity!r}, not a number")
-    assert isinstance(capacity, int | float)
     if percent is not None:
         resolved = float(percent) / 100 * everything
         yield expect(
             "capacity in percent",
-            is_close(capacity, resolved),
-            f"{percent}% of {everything} is {resolved}, not {capacity}",
+            is_close(question.capacity, resolved),
+            f"{percent}% of {everything} is {resolved}, not {question.capacity}",
         )
-    fits = at_most(used, capacity)
     yield expect(
         "capacity is kept",
-        fits or not plan.feasible,
-        f"the served topics cost {used}, more than the capacity {capacity}",
+        _fits(question, used),
+        f"the served topics cost {used}, more than the capacity {question.capacity}",
     )
-    yield expect(
-        "feasible",
-        plan.feasible or not fits,
-        "the plan says infeasible, but the served topics fit the capacity",
-    )
-    yield expect(
-        "limits", fits, f"infeasible: the served topics cost {used}, the capacity is {capacity}"
-    )
-    yield expect_equal("used", plan.metrics.get("used"), used)
+    yield expect_metric(plan, "used", used)
+    yield expect_metric(plan, "cost_of_everything", everything)
+    yield expect_metric(plan, "served", int(np.count_nonzero(served)))
 
 
-def _check_fixed_topics(
-    workload: TopicWorkload, plan: Plan, served: npt.NDArray[np.bool_]
-) -> Iterator[Check]:
-    for parameter, must_be_served in (("pin", True), ("exclude", False)):
-        names = plan.parameters.get(parameter)
-        if names is None:
-            continue
-        is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
-        yield expect(parameter, is_list, f"parameters.{parameter} must be a list of names")
-        of_name = {name: topic for topic, name in enumerate(workload.topic_names.to_pylist())}
-        unknown = [name for name in names if name not in of_name]
-        yield expect(
-            f"{parameter}: known topics", not unknown, f"the workload has no topic {unknown[:1]}"
-        )
-        wrong = [name for name in names if bool(served[of_name[name]]) is not must_be_served]
-        yield expect(
-            "pinned topics are served" if must_be_served else "excluded topics are not served",
-            not wrong,
-            f"{len(wrong)} topics break parameters.{parameter}, the first is {wrong[:1]}",
-        )
+def _fits(question: Question, used: float) -> bool:
+    return used <= question.capacity * (1 + RELATIVE_TOLERANCE)
 
 
-def _check_changes(
-    plan: Plan, topic: npt.NDArray[np.integer[Any]], served: npt.NDArray[np.bool_]
-) -> Iterator[Check]:
-    limit, price = plan.parameters.get("max_changes"), plan.parameters.get("change_price")
-    table = plan.tables["topics"]
-    if "was_served" not in table.column_names:
-        needless = limit is None and price is None and plan.parameters.get("previous") is None
-        yield expect("was_served", needless, "topics.parquet has no column 'was_served'")
-        return
-    was_served = np.zeros(len(served), dtype=bool)
-    was_served[topic] = table.column("was_served").to_numpy(zero_copy_only=False)
-    on, off = int(np.sum(served & ~was_served)), int(np.sum(was_served & ~served))
-    for name, count in (("switched_on", on), ("switched_off", off), ("changes", on + off)):
-        yield expect_equal(name, plan.metrics.get(name), count)
-    yield expect(
-        "changes are within their limit",
-        limit is None or on + off <= limit,
-        f"{on + off} topics are switched, parameters.max_changes is {limit}",
-    )
-    if price is not None and plan.metrics.get("net_value") is not None:
-        net = plan.objective - price * (on + off)
-        yield expect_equal("net_value", plan.metrics["net_value"], net)
+def _check_fixed_topics(question: Question, served: Flags) -> Iterator[Check]:
+    for name, wrong in (
+        ("pinned topics are served", question.is_pinned & ~served),
+        ("excluded topics are not served", question.is_excluded & served),
+    ):
+        first = np.flatnonzero(wrong)[:1].tolist()
+        yield expect(name, not first, f"topic {first} is not as it must be")
+
+
+class _Reached(NamedTuple):
+    objective: float
+    satisfied: int
+
+
+def _reached(workload: TopicWorkload, question: Question, served: Flags) -> _Reached:
+    """Return the objective of serving some topics, and how many subscribers are satisfied."""
+    objective, satisfied = 0.0, 0
+    for first, last, rates, rows in rates_by_subscriber(workload, served):
+        delivered = sum_rows_of(rates, rows, last - first)
+        demand = question.demand[first:last]
+        needs = demand > 0
+        is_satisfied = needs & (delivered >= demand * (1 - RELATIVE_TOLERANCE))
+        share = np.divide(delivered, demand, out=np.zeros(last - first), where=needs)
+        value = np.where(is_satisfied, 1.0, 0.0 if question.is_binary else share)
+        objective += float(np.sum(value * question.weight[first:last]))
+        satisfied += int(np.count_nonzero(is_satisfied))
+    return _Reached(objective, satisfied)
 
 
 def _check_objective(
-    workload: TopicWorkload, plan: Plan, served: npt.NDArray[np.bool_]
+    workload: TopicWorkload, plan: Plan, question: Question, served: Flags
 ) -> Iterator[Check]:
-    metric = plan.parameters.get("metric")
-    yield expect("metric", metric in ("binary", "fractional"), f"unknown metric {metric!r}")
-    tau = plan.parameters.get("tau")
-    problem = _tau_problem(workload, tau)
-    yield expect("tau", problem is None, problem or "")
-    objective = 0.0
-    weight = workload.weight
-    price = []
-    for first, last, received, delivered, smallest in _subscriber_chunks(workload, served):
-        wanted: Any = workload.tau[first:last] if tau == "column" else tau  # type: ignore[index]
-        demand = np.minimum(wanted, received)
-        needs = demand > 0
-        share = np.divide(delivered, demand, out=np.zeros(last - first), where=needs)
-        is_satisfied = share >= 1 - RELATIVE_TOLERANCE
-        value = np.where(is_satisfied, 1.0, 0.0 if metric == "binary" else share)
-        chunk_weight = 1.0 if weight is None else weight[first:last]
-        objective += float(np.sum(np.where(needs, value, 0.0) * chunk_weight))
-        price.append(np.maximum(demand, smallest)[needs])
-    yield expect_equal("objective", plan.objective, objective)
-    yield expect_equal(
-        "paper_bound", plan.metrics.get("paper_bound"), _paper_bound(workload, plan, price)
+    reached = _reached(workload, question, served)
+    yield expect_equal("objective", plan.objective, reached.objective)
+    yield expect_metric(plan, "satisfied", reached.satisfied)
+    yield expect_metric(plan, "subscribers", int(np.count_nonzero(question.demand > 0)))
+    yield expect_metric(plan, "paper_bound", question.paper_bound)
+
+
+def _check_changes(
+    workload: TopicWorkload, plan: Plan, question: Question, served: Flags
+) -> Iterator[Check]:
+    has_column = "was_served" in plan.tables["topics"].column_names
+    has_previous = plan.parameters.get("previous") is not None
+    yield expect("was_served", has_column == has_previous,
+                 "topics.parquet must have a column 'was_served' with a previous plan, and only "
+                 "then")  # fmt: skip
+    if not has_previous:
+        return
+    was = question.was_served
+    on, off = int(np.count_nonzero(served & ~was)), int(np.count_nonzero(was & ~served))
+    yield expect_metric(plan, "switched_on", on)
+    yield expect_metric(plan, "switched_off", off)
+    yield expect_metric(plan, "changes", on + off)
+    yield expect(
+        "changes are within their limit",
+        question.max_changes is None or on + off <= question.max_changes,
+        f"{on + off} topics are switched, parameters.max_changes is {question.max_changes}",
     )
+    price = plan.parameters.get("change_price")
+    if price is None and question.max_changes is None:
+        return
+    yield from _check_free_plan(workload, plan, question)
+    if price is not None:
+        yield expect_metric(plan, "net_value", plan.objective - price * (on + off))
+        yield from _check_net_bound(workload, plan)
 
 
-def _tau_problem(workload: TopicWorkload, tau: object) -> str | None:
-    if tau == "column":
-        return None if workload.tau is not None else "'column', but the workload has no column tau"
-    if isinstance(tau, bool) or not isinstance(tau, int | float) or not 0 <= tau < np.inf:
-        return f"parameters.tau is {tau!r}, not a number >= 0"
-    return None
+def _check_free_plan(workload: TopicWorkload, plan: Plan, question: Question) -> Iterator[Check]:
+    """Check what a plan that is free to change reaches, by that plan: it is in the proof."""
+    if plan.proof is not None and "free" in plan.proof.tables:
+        table = plan.proof.table("free", {"served": "flag"})
+        free = table.column("served").to_numpy(zero_copy_only=False)
+        yield expect("proof: the free plan", len(free) == workload.num_topics,
+                     "must have a row for every topic")  # fmt: skip
+        yield expect(
+            "proof: the free plan",
+            _fits(question, float(np.sum(question.cost[free])))
+            and bool(free[question.is_pinned].all())
+            and not free[question.is_excluded].any(),
+            "breaks a limit",
+        )
+        reached = _reached(workload, question, free).objective
+        yield expect_metric(plan, "free_value", max(reached, plan.objective))
+        changes = int(np.count_nonzero(free != question.was_served))
+        yield expect_metric(plan, "free_changes", changes)
+    stated = plan.metrics.get("free_value")
+    is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+    yield expect("metrics.free_value", is_number, f"is {stated!r}, not a number")
+    given_up = float(stated) - plan.objective  # type: ignore[arg-type]
+    slack = RELATIVE_TOLERANCE * max(1.0, abs(plan.objective))
+    yield expect_metric(plan, "given_up", given_up, absolute=slack)
 
 
-def _subscriber_chunks(
-    workload: TopicWorkload, served: npt.NDArray[np.bool_]
-) -> Iterator[tuple[int, int, Any, Any, Any]]:
-    """Yield (first, last, received, delivered, smallest rate) over blocks of subscribers."""
-    indptr, indices = workload.interests
-    first = 0
-    while first < workload.num_subscribers:
-        last = int(np.searchsorted(indptr, indptr[first] + CHUNK, side="left"))
-        last = min(max(last, first + 1), workload.num_subscribers)
-        topics = indices[indptr[first] : indptr[last]]
-        rows = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
-        rates = workload.rates[topics]
-        received = np.bincount(rows, weights=rates, minlength=last - first)
-        delivered = np.bincount(rows, weights=rates * served[topics], minlength=last - first)
-        smallest = np.full(last - first, np.inf)
-        np.minimum.at(smallest, rows, rates)
-        yield first, last, received, delivered, smallest
-        first = last
-
-
-def _paper_bound(
-    workload: TopicWorkload, plan: Plan, price: list[npt.NDArray[np.float64]]
-) -> float | None:
-    if workload.cost is not None or workload.weight is not None:
-        return None
-    ascending = np.sort(np.concatenate(price)) if price else np.empty(0)
-    affordable = np.cumsum(ascending) <= plan.parameters["capacity"] * (1 + RELATIVE_TOLERANCE)
-    extra = 0 if plan.parameters["metric"] == "binary" else 1
-    return float(np.count_nonzero(affordable) + extra)
+def _check_net_bound(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
+    """Check the bound on the objective less the price of changes, where its proof is there."""
+    stated = plan.metrics.get("net_bound")
+    if stated is None or plan.proof is None or plan.proof.kind == "solver":
+        yield expect("metrics.net_bound", "net_bound" in plan.metrics, "is missing")
+        return
+    question = read_question(workload, plan, is_net=True)
+    yield expect_metric(plan, "net_bound", evaluate(question, plan.proof, "net_"))
 
 
 def _first_wrong(
     workload: TopicWorkload,
-    wrong: npt.NDArray[np.bool_],
+    wrong: Flags,
     stated: npt.NDArray[np.float64],
     found: npt.NDArray[np.float64],
 ) -> str:

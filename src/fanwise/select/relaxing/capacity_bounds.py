@@ -140,7 +140,7 @@ class Walk(Relaxation):
     def look(self) -> None:
         """Prove a bound for every capacity with the current prices."""
         profit, _, pinned = self._fixed.split(self._profit, 0.0)
-        paid = float(np.dot(self.prices, 1.0 - self.constants.astype(np.float64)))
+        paid = float(np.dot(self.prices, 1.0 - self._constants.astype(np.float64)))
         bounds = fractional_knapsacks(profit, self.problem.cost, self._rooms)
         bounds += self._total - paid + pinned
         bounds += ROUNDING * (self._total + np.abs(bounds))

@@ -14,7 +14,7 @@ to fit a good selection it is far tighter for the binary one:
 
 From there on, inequalities follow the relaxation: where its shares break one with another F (the
 topics with the largest shares, as many as fall short of tau_v), it is mixed in half and half. A mix
-of valid inequalities is valid.
+of valid inequalities is valid (see :mod:`fanwise.select.relaxing.inequalities`).
 
 Coefficients are float32, rounded up, which keeps the inequalities valid.
 """
@@ -28,61 +28,77 @@ from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.threads import cut_rows, in_threads
 from fanwise.select.problem import Selection
-from fanwise.workload.topic import RELATIVE_TOLERANCE
-
-Coefficients = npt.NDArray[np.float32]
+from fanwise.select.relaxing.inequalities import (
+    ENOUGH,
+    LEAST_SHORTAGE,
+    NUM_SETS,
+    ROUND_UP,
+    Coefficients,
+    Inequalities,
+    Parts,
+    Sets,
+    make_room,
+    put_set,
+)
 
 PIECES = 16
-ROUND_UP = 1 + 2.0**-23
 LONG_ROW = 24
-MAX_CRITICAL = 16
-"""Inequalities averaged per subscriber: more cost time and change little."""
+SCALE = 96
+"""Parts of the first mix add up to about this."""
 
 
-def plain_inequalities(problem: Selection) -> Coefficients:
-    """Return the inequalities with F empty, a coefficient per pair of the subscriber CSR."""
-    nothing = np.zeros(problem.workload.num_topics, dtype=bool)
-    return _inequalities(problem, nothing, is_binary=False)
+def plain_inequalities(problem: Selection) -> Inequalities:
+    """Return the inequalities with F empty, which hold for both metrics."""
+    return _inequalities(problem, None)
 
 
-def cover_inequalities(problem: Selection, served: npt.NDArray[np.bool_]) -> Coefficients:
+def cover_inequalities(problem: Selection, served: npt.NDArray[np.bool_]) -> Inequalities:
     """Return the inequalities that fit a selection; valid for the binary metric only."""
-    return _inequalities(problem, served, is_binary=True)
+    return _inequalities(problem, served)
 
 
-def separate(problem: Selection, shares: FloatArray, coefficients: Coefficients) -> int:
+def separate(problem: Selection, shares: FloatArray, inequalities: Inequalities) -> int:
     """Mix in, in place, inequalities that the shares break worse; return for how many."""
     workload = problem.workload
     interests = workload.interests
-    demand = problem.demand * (1 - RELATIVE_TOLERANCE)
+    demand = problem.demand * ENOUGH
     widest = int(np.diff(interests.indptr).max(initial=0))
 
     def work(piece: tuple[int, int]) -> int:
         return mix_broken(
-            *interests, workload.rates, demand, shares, piece[0], piece[1], widest, coefficients
+            *interests,
+            workload.rates,
+            demand,
+            shares,
+            piece[0],
+            piece[1],
+            widest,
+            inequalities.sets,
+            inequalities.parts,
+            inequalities.coefficients,
         )
 
     return sum(in_threads(work, cut_rows(interests.indptr, PIECES)))
 
 
-def _inequalities(
-    problem: Selection, served: npt.NDArray[np.bool_], *, is_binary: bool
-) -> Coefficients:
+def _inequalities(problem: Selection, served: npt.NDArray[np.bool_] | None) -> Inequalities:
     interests = problem.workload.interests
-    coefficients = np.empty(len(interests.indices), dtype=np.float32)
+    made = Inequalities.unfilled(problem)
     # A hair less than tau_v: coefficients grow, so they stay valid for what counts as satisfied.
-    demand = problem.demand * (1 - RELATIVE_TOLERANCE)
-    fill = fill_cover_coefficients if is_binary else fill_plain_coefficients
+    demand = problem.demand * ENOUGH
+    rates = problem.workload.rates
 
     def work(piece: tuple[int, int]) -> None:
-        fill(*interests, problem.workload.rates, demand, served, *piece, coefficients)
+        if served is not None:
+            choose_covers(*interests, rates, demand, served, *piece, made.sets, made.parts)
+        fill_covers(*interests, rates, demand, *piece, made.sets, made.parts, made.coefficients)
 
     in_threads(work, cut_rows(interests.indptr, PIECES))
-    return coefficients
+    return made
 
 
 @kernel
-def fill_plain_coefficients(
+def choose_covers(
     indptr: LongArray,
     interests: IntArray,
     rates: FloatArray,
@@ -90,65 +106,99 @@ def fill_plain_coefficients(
     served: npt.NDArray[np.bool_],
     first: int,
     last: int,
-    coefficients: Coefficients,
+    sets: Sets,
+    parts: Parts,
 ) -> None:
-    """Write min(1, rate / tau_v) for the pairs of some subscribers."""
-    for subscriber in range(first, last):
-        need = demand[subscriber]
-        for i in range(indptr[subscriber], indptr[subscriber + 1]):
-            share = min(1.0, rates[interests[i]] / need) if need > 0.0 else 0.0
-            coefficients[i] = np.float32(share * ROUND_UP)
-
-
-@kernel
-def fill_cover_coefficients(
-    indptr: LongArray,
-    interests: IntArray,
-    rates: FloatArray,
-    demand: FloatArray,
-    served: npt.NDArray[np.bool_],
-    first: int,
-    last: int,
-    coefficients: Coefficients,
-) -> None:
-    """Write the coefficients of knapsack-cover inequalities for the pairs of some subscribers."""
-    critical = np.empty(MAX_CRITICAL, dtype=np.float64)
+    """Fit the sets of some subscribers, all empty so far, to a selection."""
+    critical = np.empty(NUM_SETS, dtype=np.int64)
     for subscriber in range(first, last):
         start, stop = indptr[subscriber], indptr[subscriber + 1]
         need = demand[subscriber]
+        if need <= 0.0:
+            continue
         got = 0.0
         for i in range(start, stop):
             if served[interests[i]]:
                 got += rates[interests[i]]
+        least = LEAST_SHORTAGE * need
+        if got < need:
+            if need - got >= least:
+                for i in range(start, stop):
+                    sets[i] = 1 if served[interests[i]] else 0
+            continue
         num_critical = 0
         total = 0.0
-        if need > 0.0 and got >= need:
-            for i in range(start, stop):
-                rate = rates[interests[i]]
-                if num_critical < MAX_CRITICAL and served[interests[i]] and got - rate < need:
-                    critical[num_critical] = rate
-                    num_critical += 1
-                    total += rate
-        num_seen = 0
         for i in range(start, stop):
             rate = rates[interests[i]]
-            share = 0.0
-            if need <= 0.0:
-                share = 0.0
-            elif got < need:
-                if not served[interests[i]]:
-                    share = min(1.0, rate / (need - got))
-            elif num_critical == 0:
-                share = min(1.0, rate / need)
-            elif served[interests[i]]:
-                if num_seen < num_critical and got - rate < need:
-                    num_seen += 1
-                    share = rate / total
-            else:
-                for j in range(num_critical):
-                    part = min(1.0, rate / (need - got + critical[j]))
-                    share += critical[j] / total * part
-            coefficients[i] = np.float32(share * ROUND_UP)
+            short = need - got + rate
+            if num_critical < NUM_SETS and served[interests[i]] and short >= least:
+                critical[num_critical] = i
+                num_critical += 1
+                total += rate
+        for k in range(num_critical):
+            share = SCALE * rates[interests[critical[k]]] / total
+            parts[subscriber, k] = max(1, int(share + 0.5))
+            bit = np.uint8(1 << k)
+            for i in range(start, stop):
+                if served[interests[i]] and i != critical[k]:
+                    sets[i] = sets[i] | bit
+
+
+@kernel
+def fill_covers(
+    indptr: LongArray,
+    interests: IntArray,
+    rates: FloatArray,
+    demand: FloatArray,
+    first: int,
+    last: int,
+    sets: Sets,
+    parts: Parts,
+    coefficients: Coefficients,
+) -> None:
+    """Write the coefficients of knapsack-cover inequalities for the pairs of some subscribers."""
+    short = np.empty(NUM_SETS)
+    for subscriber in range(first, last):
+        start, stop = indptr[subscriber], indptr[subscriber + 1]
+        fill_cover(
+            interests[start:stop],
+            rates,
+            demand[subscriber],
+            sets[start:stop],
+            parts[subscriber],
+            short,
+            coefficients[start:stop],
+        )
+
+
+@kernel
+def fill_cover(
+    interests: IntArray,
+    rates: FloatArray,
+    need: float,
+    sets: Sets,
+    parts: Parts,
+    short: FloatArray,
+    coefficients: Coefficients,
+) -> None:
+    """Write one subscriber's coefficients; ``short`` is room for what its sets fall short by."""
+    if need <= 0.0:
+        coefficients[:] = 0.0
+        return
+    total = 0.0
+    for k in range(NUM_SETS):
+        total += parts[k]
+        short[k] = need
+        if parts[k] > 0:
+            for i in range(len(interests)):
+                if sets[i] >> k & 1:
+                    short[k] -= rates[interests[i]]
+    for i in range(len(interests)):
+        share = 0.0
+        for k in range(NUM_SETS):
+            if parts[k] > 0 and not sets[i] >> k & 1:
+                share += parts[k] * min(1.0, rates[interests[i]] / short[k])
+        coefficients[i] = np.float32(share / total * ROUND_UP)
 
 
 @kernel
@@ -188,12 +238,15 @@ def mix_broken(
     first: int,
     last: int,
     widest: int,
+    sets: Sets,
+    parts: Parts,
     coefficients: Coefficients,
 ) -> int:
     """Mix in the inequality of the largest shares for subscribers where it is broken worse."""
     order = np.empty(widest, dtype=np.int64)
     keys = np.empty(widest)
     is_inside = np.empty(widest, dtype=np.bool_)
+    short = np.empty(NUM_SETS)
     num_mixed = 0
     for subscriber in range(first, last):
         start, stop = indptr[subscriber], indptr[subscriber + 1]
@@ -204,9 +257,10 @@ def mix_broken(
         row = interests[start:stop]
         order_by_share(row, shares, rates, order, keys)
         got = 0.0
+        enough = need * (1.0 - LEAST_SHORTAGE)
         for i in range(size):
             rate = rates[row[order[i]]]
-            is_inside[order[i]] = got + rate < need
+            is_inside[order[i]] = got + rate < enough
             if is_inside[order[i]]:
                 got += rate
         reached = 0.0
@@ -218,8 +272,9 @@ def mix_broken(
         if reached >= reached_now - 1e-6:
             continue
         num_mixed += 1
-        for i in range(size):
-            share = 0.0 if is_inside[i] else min(1.0, rates[row[i]] / (need - got))
-            mixed = 0.5 * (np.float64(coefficients[start + i]) + share)
-            coefficients[start + i] = np.float32(mixed * ROUND_UP)
+        place = make_room(parts[subscriber])
+        put_set(sets[start:stop], place, is_inside)
+        fill_cover(
+            row, rates, need, sets[start:stop], parts[subscriber], short, coefficients[start:stop]
+        )
     return num_mixed

@@ -9,47 +9,57 @@ Satisfaction min(1, sum of rates / tau_v) is a submodular function f of the serv
 With S empty this is the plain inequality, which counts a topic fully even where others leave little
 to gain. S is fitted to the relaxation: of the topics with the largest shares, as many as make the
 right side smallest. Where the shares break that inequality it is mixed in half and half; a mix of
-valid inequalities is valid. Coefficients and constants are float32, rounded up.
+valid inequalities is valid (see :mod:`fanwise.select.relaxing.inequalities`). Coefficients and
+constants are float32, rounded up.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.threads import cut_rows, in_threads
 from fanwise.select.problem import Selection
-from fanwise.select.relaxing.covers import PIECES, ROUND_UP, Coefficients, order_by_share
-from fanwise.workload.topic import RELATIVE_TOLERANCE
-
-Constants = npt.NDArray[np.float32]
+from fanwise.select.relaxing.covers import PIECES, order_by_share
+from fanwise.select.relaxing.inequalities import (
+    ENOUGH,
+    NUM_SETS,
+    ROUND_UP,
+    Coefficients,
+    Inequalities,
+    Parts,
+    Sets,
+    make_room,
+    put_set,
+)
 
 MAX_PREFIX = 16
 """Largest S tried: subscribers that need more topics than this keep what they have."""
 BROKEN = 1e-5
 
 
-def no_constants(problem: Selection) -> Constants:
-    """Return the constants of inequalities that have none."""
-    return np.zeros(problem.workload.num_subscribers, dtype=np.float32)
-
-
-def fit_gains(
-    problem: Selection, shares: FloatArray, coefficients: Coefficients, constants: Constants
-) -> int:
+def fit_gains(problem: Selection, shares: FloatArray, inequalities: Inequalities) -> int:
     """Mix in, in place, inequalities that the shares break worse; return for how many."""
     workload = problem.workload
     interests = workload.interests
-    demand = problem.demand * (1 - RELATIVE_TOLERANCE)
+    demand = problem.demand * ENOUGH
     widest = int(np.diff(interests.indptr).max(initial=0))
 
     def work(piece: tuple[int, int]) -> int:
         return mix_gains(
-            *interests, workload.rates, demand, shares, piece[0], piece[1], widest,
-            coefficients, constants,
-        )  # fmt: skip
+            *interests,
+            workload.rates,
+            demand,
+            shares,
+            piece[0],
+            piece[1],
+            widest,
+            inequalities.sets,
+            inequalities.parts,
+            inequalities.coefficients,
+            inequalities.constants,
+        )
 
     return sum(in_threads(work, cut_rows(interests.indptr, PIECES)))
 
@@ -64,14 +74,18 @@ def mix_gains(
     first: int,
     last: int,
     widest: int,
+    sets: Sets,
+    parts: Parts,
     coefficients: Coefficients,
-    constants: Constants,
+    constants: Coefficients,
 ) -> int:
     """Mix in the best inequality of a prefix by shares for subscribers where it is broken."""
     order = np.empty(widest, dtype=np.int64)
     keys = np.empty(widest)
     share = np.empty(widest)
     last_gain = np.empty(widest)
+    is_inside = np.empty(widest, dtype=np.bool_)
+    mixed = np.empty(widest)
     num_mixed = 0
     for subscriber in range(first, last):
         start, stop = indptr[subscriber], indptr[subscriber + 1]
@@ -81,14 +95,10 @@ def mix_gains(
             continue
         row = interests[start:stop]
         order_by_share(row, shares, rates, order, keys)
-        total = 0.0
         reached_now = float(constants[subscriber])
         for i in range(size):
-            share[i] = rates[row[i]] / need
-            total += share[i]
             reached_now += coefficients[start + i] * shares[row[i]]
-        for i in range(size):
-            last_gain[i] = min(1.0, total) - min(1.0, total - share[i])
+        find_gains(row, rates, need, share, last_gain)
         best, best_size = reached_now - BROKEN, -1
         inside, penalty = 0.0, 0.0
         for prefix in range(min(size, MAX_PREFIX) + 1):
@@ -112,16 +122,54 @@ def mix_gains(
         if best_size < 0:
             continue
         num_mixed += 1
-        inside, constant = 0.0, 0.0
-        for j in range(best_size):
-            inside += share[order[j]]
-            constant -= last_gain[order[j]]
-        base = min(1.0, inside)
-        constant = 0.5 * (max(0.0, base + constant) + constants[subscriber])
-        constants[subscriber] = np.float32(constant * ROUND_UP)
         for j in range(size):
-            i = order[j]
-            slope = last_gain[i] if j < best_size else min(1.0, inside + share[i]) - base
-            mixed = 0.5 * (np.float64(coefficients[start + i]) + slope)
-            coefficients[start + i] = np.float32(mixed * ROUND_UP)
+            is_inside[order[j]] = j < best_size
+        place = make_room(parts[subscriber])
+        put_set(sets[start:stop], place, is_inside)
+        constant = mix_row(sets[start:stop], parts[subscriber], share, last_gain, mixed)
+        constants[subscriber] = np.float32(constant * ROUND_UP)
+        for i in range(size):
+            coefficients[start + i] = np.float32(mixed[i] * ROUND_UP)
     return num_mixed
+
+
+@kernel
+def find_gains(
+    interests: IntArray, rates: FloatArray, need: float, share: FloatArray, last_gain: FloatArray
+) -> None:
+    """Write what each topic of a subscriber gives alone, and what it gives last of all."""
+    total = 0.0
+    for i in range(len(interests)):
+        share[i] = rates[interests[i]] / need
+        total += share[i]
+    for i in range(len(interests)):
+        last_gain[i] = min(1.0, total) - min(1.0, total - share[i])
+
+
+@kernel
+def mix_row(
+    sets: Sets, parts: Parts, share: FloatArray, last_gain: FloatArray, mixed: FloatArray
+) -> float:
+    """Write one subscriber's mixed coefficients; return its constant."""
+    size = len(sets)
+    total, constant = 0.0, 0.0
+    mixed[:size] = 0.0
+    for k in range(NUM_SETS):
+        if parts[k] == 0:
+            continue
+        total += parts[k]
+        inside, last = 0.0, 0.0
+        for i in range(size):
+            if sets[i] >> k & 1:
+                inside += share[i]
+                last += last_gain[i]
+        base = min(1.0, inside)
+        constant += parts[k] * max(0.0, base - last)
+        for i in range(size):
+            if sets[i] >> k & 1:
+                mixed[i] += parts[k] * last_gain[i]
+            else:
+                mixed[i] += parts[k] * (min(1.0, inside + share[i]) - base)
+    for i in range(size):
+        mixed[i] /= total
+    return constant / total

@@ -13,6 +13,8 @@ primal-dual hybrid gradient method with diagonal steps (Chambolle and Pock 2011;
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,7 +22,7 @@ from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.threads import cut_rows, in_threads
 from fanwise.select.problem import Selection
-from fanwise.select.relaxing.covers import Coefficients
+from fanwise.select.relaxing.inequalities import Coefficients, Inequalities
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 Prices = npt.NDArray[np.float32]
@@ -28,6 +30,14 @@ Prices = npt.NDArray[np.float32]
 PIECES = 8
 ROUNDING = 1e-10
 """Sums of a few million numbers are known to about this; bounds are raised by it."""
+
+
+class Hints(NamedTuple):
+    """What a bound follows from: prices, inequalities, and the price of a change."""
+
+    prices: Prices
+    inequalities: Inequalities
+    change_price: float = 0.0
 
 
 class Relaxation:
@@ -39,10 +49,13 @@ class Relaxation:
         u_v, between 0 and the subscriber's weight.
     shares
         x_t, between 0 and 1, within the capacity.
-    coefficients, constants
-        b_vt, a coefficient per pair of the subscriber CSR, and c_v, a constant per subscriber.
+    inequalities
+        b_vt, a coefficient per pair of the subscriber CSR, c_v, a constant per subscriber, and the
+        sets of topics that they follow from.
     best
         The smallest bound proven so far.
+    hints
+        What it follows from; None while that is nothing but the weight of everybody.
     change_price
         What a change against the previous plan costs. With a limit on changes this is the
         multiplier of the limit, and every price >= 0 proves a bound.
@@ -52,26 +65,22 @@ class Relaxation:
         self.problem = problem
         self._fixed = Fixed(problem)
         self.change_price = problem.change_price or 0.0
-        self.prices: Prices = problem.weight.astype(np.float32)
-        too_high = self.prices > problem.weight  # float32 rounds weights: round them down
-        self.prices[too_high] = np.nextafter(self.prices[too_high], np.float32(0.0))
+        self.prices = price_ceiling(problem)
         self._ceiling = self.prices.copy()
         self._total = float(problem.weight.sum())
         self.shares = np.zeros(problem.workload.num_topics)
         self.best = self._total
+        self.hints: Hints | None = None
         self._limit = problem.limit * (1 + RELATIVE_TOLERANCE)
         self._rows = cut_rows(problem.workload.interests.indptr, PIECES)
         self._columns = cut_rows(problem.workload.followers.indptr, PIECES)
         self._theta = 0.0
 
-    def use(self, coefficients: Coefficients, constants: Prices | None = None) -> None:
+    def use(self, inequalities: Inequalities) -> None:
         """Take other inequalities; prices and shares are kept as a start."""
-        problem = self.problem
+        problem, coefficients = self.problem, inequalities.coefficients
         interests, followers = problem.workload.interests, problem.workload.followers
-        self.coefficients = coefficients
-        if constants is None:
-            constants = np.zeros(problem.workload.num_subscribers, dtype=np.float32)
-        self.constants = constants
+        self.inequalities = inequalities
         self._by_column = np.empty_like(coefficients)
         scatter_values(*interests, coefficients, followers.indptr, self._by_column)
         row_sums = np.empty(problem.workload.num_subscribers, dtype=np.float32)
@@ -85,6 +94,11 @@ class Relaxation:
         self._price_step: Prices = step.astype(np.float32)
         self._share_step = 1 / np.maximum(self._profits(self._ceiling), 1e-3)
         self._profit = self._profits(self.prices)
+
+    def inequalities_to_change(self) -> Inequalities:
+        """Return the inequalities, copied if the best bound rests on them."""
+        is_kept = self.hints is not None and self.hints.inequalities is self.inequalities
+        return self.inequalities.copy() if is_kept else self.inequalities
 
     def iterate(self, count: int) -> None:
         """Improve prices and shares by some iterations."""
@@ -108,13 +122,16 @@ class Relaxation:
         """
         bound = self._total + self._dual_value()
         bound += ROUNDING * (self._total + abs(bound))
-        self.best = min(self.best, bound if self.change_price else max(bound, 0.0))
+        bound = bound if self.change_price else max(bound, 0.0)
+        if bound < self.best:
+            self.best = bound
+            self.hints = Hints(self.prices, self.inequalities, self.change_price)
         return bound
 
     def _dual_value(self) -> float:
         fixed, price = self._fixed, self.change_price
         paid = float(
-            np.dot(self.prices.astype(np.float64), 1.0 - self.constants.astype(np.float64))
+            np.dot(self.prices.astype(np.float64), 1.0 - self._constants.astype(np.float64))
         )
         profit, limit, value = fixed.split(self._profit + self._bonus(), self._limit)
         value += fractional_knapsack(profit, self.problem.cost, limit) - paid
@@ -126,6 +143,10 @@ class Relaxation:
     def num_changes(self) -> float:
         """Changes against the previous plan that the shares mean."""
         return float(np.dot(self._fixed.sign, self.shares)) + self._fixed.num_before
+
+    @property
+    def _constants(self) -> Coefficients:
+        return self.inequalities.constants
 
     @property
     def capacity_price(self) -> float:
@@ -146,8 +167,8 @@ class Relaxation:
         def work(piece: tuple[int, int]) -> None:
             move_prices(
                 *interests,
-                self.coefficients,
-                self.constants,
+                self.inequalities.coefficients,
+                self._constants,
                 shares,
                 self.prices,
                 self._price_step,
@@ -169,6 +190,14 @@ class Relaxation:
             self._columns,
         )
         return profit
+
+
+def price_ceiling(problem: Selection) -> Prices:
+    """Return the highest prices: the weights, rounded down to float32."""
+    prices: Prices = problem.weight.astype(np.float32)
+    too_high = prices > problem.weight
+    prices[too_high] = np.nextafter(prices[too_high], np.float32(0.0))
+    return prices
 
 
 class Fixed:

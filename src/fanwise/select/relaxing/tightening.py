@@ -24,9 +24,7 @@ def fit_to(relaxation: Relaxation, served: Served) -> None:
 
 def tighten(relaxation: Relaxation) -> None:
     """Mix in inequalities that the shares break."""
-    problem, coefficients = relaxation.problem, relaxation.coefficients
-    if problem.metric == "binary":
-        separate(problem, relaxation.shares, coefficients)
-    else:
-        fit_gains(problem, relaxation.shares, coefficients, relaxation.constants)
-    relaxation.use(coefficients, relaxation.constants)
+    problem, inequalities = relaxation.problem, relaxation.inequalities_to_change()
+    fit = separate if problem.metric == "binary" else fit_gains
+    fit(problem, relaxation.shares, inequalities)
+    relaxation.use(inequalities)

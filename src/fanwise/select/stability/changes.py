@@ -31,9 +31,7 @@ def nearest(problem: Selection) -> Served:
     InfeasibleError
         If that takes more changes than are allowed.
     """
-    was_served = problem.was_served
-    assert was_served is not None
-    served = (was_served | problem.is_pinned) & ~problem.is_excluded
+    served = (problem.before | problem.is_pinned) & ~problem.is_excluded
     over = float(problem.cost[served].sum()) - problem.limit
     if over > problem.limit * RELATIVE_TOLERANCE:
         droppable = np.flatnonzero(served & ~problem.is_pinned)

@@ -13,21 +13,27 @@ changes) plus p x K (see :class:`fanwise.select.relaxing.relaxation.Relaxation`)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray
 from fanwise.planning.plan import certified_gap
-from fanwise.planning.problem import Outcome, Run
-from fanwise.select.bounds import whole
-from fanwise.select.exact import solve_milp
+from fanwise.planning.problem import Bound, Outcome, Run, Stopped
+from fanwise.progress import Step
 from fanwise.select.greedy import continue_from
 from fanwise.select.improve import Served, topic_losses
+from fanwise.select.milp import solve_milp
 from fanwise.select.problem import Selection
+from fanwise.select.proving import branching
+from fanwise.select.proving.certificate import certify, claimed, rest_on_solver, smaller
 from fanwise.select.relaxing.relaxation import Relaxation
 from fanwise.select.relaxing.tightening import fit_to, plain_relaxation, tighten
-from fanwise.select.stability.changes import compare_with_free, nearest
+from fanwise.select.stability.changes import nearest
+from fanwise.select.stability.near import Near
+from fanwise.select.stopping import is_reached, why_stopped
+from fanwise.select.whole import whole
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 BISECTIONS = 8
@@ -46,18 +52,18 @@ DEFAULT_GAP = 1e-4
 def solve_near(
     problem: Selection,
     run: Run,
-    free: Served,
+    starts: Sequence[Served],
     *,
-    free_bound: float | None = None,
+    free_bound: Bound | None = None,
     is_thorough: bool = True,
     is_interrupted: bool = False,
 ) -> Outcome:
-    """Answer with few changes, given the best plan that is free to change.
+    """Answer with few changes, given plans that are free to change.
 
     Parameters
     ----------
-    free
-        The plan to compare with.
+    starts
+        Plans that are free to change, the best one first: that is the one to compare with.
     free_bound
         A proven bound on any plan; None leaves it to the problem.
     is_thorough
@@ -65,32 +71,50 @@ def solve_near(
     is_interrupted
         Take what is nearest to the free plan and stop.
     """
+    free_problem = problem.freed()
+    bound = free_problem.proven if free_bound is None else free_bound
     with run.progress.step("few changes") as step:
         stable = Stable(problem, nearest(problem))
-        proven = np.inf
+        proof = Proving(stable)
         try:
+            for start in starts:
+                stable.offer(start)
             if not is_interrupted:
-                search(stable, free, run)
+                search(stable)
                 if is_thorough:
-                    improve(stable, run)
-                    step.note(f"value {stable.value:,.6g}")
-                    proven = prove(stable, run)
-                    if problem.workload.num_pairs <= SMALL_PAIRS:
-                        proven = min(proven, settle(stable, proven, run))
+                    _improve_and_prove(stable, proof, run, step)
         except KeyboardInterrupt:
             is_interrupted = True
-    bound, metrics = free_bound, compare_with_free(problem, stable.served, free)
-    if problem.max_changes is not None and free_bound is not None:
-        bound = max(min(free_bound, whole(problem, proven)), problem.value(stable.served))
-    elif problem.change_price is not None:
-        metrics["net_value"] = stable.value
-        metrics["net_bound"] = None if np.isinf(proven) else max(proven, stable.value)
-    return Outcome(
-        {"topics": problem.table(stable.served)},
-        bound=bound,
-        metrics=metrics,
-        is_interrupted=is_interrupted,
-    )
+    gap = DEFAULT_GAP if run.gap is None else run.gap
+    own, served = proof.bound(), stable.served
+    near = Near(problem, starts[0], bound)
+    if problem.max_changes is None:
+        target = own
+    else:
+        target = bound = bound if own is None else smaller(bound, own)
+        if proof.solver_bound is not None and not is_reached(problem, served, bound.value, gap):
+            by_solver = claimed(problem, proof.solver_bound)
+            bound = rest_on_solver(bound, by_solver) if by_solver < bound.value else bound
+            target = bound
+    stopped: Stopped = "exhausted"
+    if is_thorough and target is not None:
+        stopped = why_stopped(problem, served, target.value, gap, is_over=run.is_over())
+    return near.outcome(served, bound, net=own, stopped=stopped, is_interrupted=is_interrupted)
+
+
+def _improve_and_prove(stable: Stable, proof: Proving, run: Run, step: Step) -> None:
+    """Make the plan better and bound it, small instances by searching through all of them."""
+    problem, gap = stable.problem, DEFAULT_GAP if run.gap is None else run.gap
+    if problem.workload.num_pairs <= branching.TINY_PAIRS and proof.settle(gap):
+        return
+    improve(stable, run)
+    step.note(f"value {stable.value:,.6g}")
+    if problem.workload.num_pairs <= SMALL_PAIRS and not run.is_over():
+        proof.ask_solver(run, gap)
+        is_small = problem.workload.num_pairs <= branching.MAX_PAIRS
+        if is_small and proof.settle(gap):
+            return
+    prove(proof, run, gap)
 
 
 @dataclass
@@ -107,9 +131,7 @@ class Stable:
 
     @property
     def was_served(self) -> Served:
-        was_served = self.problem.was_served
-        assert was_served is not None
-        return was_served
+        return self.problem.before
 
     def offer(self, served: Served) -> bool:
         """Take a selection if it is admitted and better."""
@@ -183,18 +205,68 @@ class Stable:
         return spent
 
 
-def search(stable: Stable, free: Served, run: Run) -> None:
-    """Look for a good admitted selection, given one that is free to change."""
-    if stable.offer(free) and stable.problem.max_changes is not None:
-        return
+@dataclass
+class Proving:
+    """What is proven of a selection with few changes, and what a solver says.
+
+    Attributes
+    ----------
+    relaxation
+        The relaxation that weighs changes, once it is made.
+    found
+        A bound that branch and bound proved.
+    solver_bound
+        The word of HiGHS.
+    """
+
+    stable: Stable
+    relaxation: Relaxation | None = None
+    found: Bound | None = None
+    solver_bound: float | None = None
+
+    @property
+    def _prefix(self) -> str:
+        """Bounds on the value less the price of changes stand beside those on the value itself."""
+        return "net_" if self.stable.problem.max_changes is None else ""
+
+    def bound(self) -> Bound | None:
+        """Return the best bound that has a certificate."""
+        if self.found is not None:
+            return self.found
+        if self.relaxation is None or self.relaxation.hints is None:
+            return None
+        return certify(self.stable.problem, self.relaxation.hints, self._prefix)
+
+    def settle(self, gap: float) -> bool:
+        """Search through all selections; False if there are too many."""
+        problem, served = self.stable.problem, self.stable.served
+        settled = branching.branch(problem, served, gap=gap, prefix=self._prefix)
+        self.stable.offer(settled.served)
+        self.found = settled.bound
+        return settled.bound is not None
+
+    def ask_solver(self, run: Run, gap: float) -> None:
+        """Hand the question to HiGHS."""
+        left = None if run.time_limit is None else (run.time_limit - run.elapsed()) / 2
+        answer = solve_milp(self.stable.problem, start=self.stable.served, time_limit=left, gap=gap)
+        if answer.served is not None:
+            self.stable.offer(answer.served)
+        self.solver_bound = answer.bound
+
+
+def search(stable: Stable) -> None:
+    """Look for a good admitted selection by greedy runs that weigh changes.
+
+    It takes as long as a few greedy runs, whatever the time limit.
+    """
     stable.offer(stable.finish(stable.served, 0.0))
     if stable.problem.max_changes is None:
-        _search_around_price(stable, run)
+        _search_around_price(stable)
     else:
-        _search_by_bisection(stable, run)
+        _search_by_bisection(stable, stable.problem.max_changes)
 
 
-def _search_around_price(stable: Stable, run: Run) -> None:
+def _search_around_price(stable: Stable) -> None:
     problem = stable.problem
     # A unit of capacity is worth about what the average unit earns.
     worth = max(problem.value(stable.served), 1.0) / problem.limit if problem.limit else 1.0
@@ -203,14 +275,11 @@ def _search_around_price(stable: Stable, run: Run) -> None:
         served = stable.complete(problem.is_pinned, surcharge)
         if stable.offer(stable.finish(served, surcharge)) or not stable.surcharge:
             stable.surcharge = surcharge
-        if run.is_over():
-            return
 
 
-def _search_by_bisection(stable: Stable, run: Run) -> None:
+def _search_by_bisection(stable: Stable, max_changes: int) -> None:
     """Find the least surcharge at which greedy makes few enough changes, on a log scale."""
     problem = stable.problem
-    assert problem.max_changes is not None
     high = float(problem.cost.max(initial=1.0))
     low = 1e-6 * high
     for _ in range(BISECTIONS):
@@ -218,12 +287,10 @@ def _search_by_bisection(stable: Stable, run: Run) -> None:
         served = stable.complete(problem.is_pinned, surcharge)
         if stable.offer(stable.finish(served, surcharge)) or not stable.surcharge:
             stable.surcharge = surcharge
-        if problem.num_changes(served) > problem.max_changes:
+        if problem.num_changes(served) > max_changes:
             low = surcharge
         else:
             high = surcharge
-        if run.is_over():
-            return
 
 
 def improve(stable: Stable, run: Run) -> None:
@@ -240,39 +307,40 @@ def improve(stable: Stable, run: Run) -> None:
             return
 
 
-def prove(stable: Stable, run: Run) -> float:
-    """Return a bound on the net value from prices of subscribers, capacity and changes.
+def prove(proof: Proving, run: Run, gap: float) -> None:
+    """Lower a bound on the net value by prices of subscribers, capacity and changes.
 
     The multiplier of a limit on changes is moved towards the one at which the relaxation makes as
     many changes as are allowed; every value of it proves a bound. What the relaxation serves, taken
     whole, is offered as a selection on the way.
     """
-    relaxation = plain_relaxation(stable.problem)
+    stable = proof.stable
+    max_changes = stable.problem.max_changes
+    proof.relaxation = relaxation = plain_relaxation(stable.problem)
     relaxation.iterate(2 * ITERATIONS)
     fit_to(relaxation, stable.served)
-    if stable.problem.max_changes is not None:
+    if max_changes is not None:
         relaxation.change_price = stable.surcharge * relaxation.capacity_price
     idle = 0
     for step in range(MAX_PRICE_STEPS):
         before = relaxation.best, stable.value
-        if stable.problem.max_changes is not None:
-            _move_price(relaxation, factor=max(MIN_FACTOR, 2.0 ** (0.5**step)))
+        if max_changes is not None:
+            _move_price(relaxation, max_changes, factor=max(MIN_FACTOR, 2.0 ** (0.5**step)))
         relaxation.iterate(2 * ITERATIONS)
         relaxation.bound()
         stable.offer(_round(stable, relaxation))
         is_progress = relaxation.best < before[0] * (1 - WORTHWHILE) or stable.value > before[1]
         idle = 0 if is_progress else idle + 1
-        gap = certified_gap(stable.value, relaxation.best, is_feasible=True) or 0.0
-        if run.is_over() or idle > PATIENCE or gap <= (run.gap or DEFAULT_GAP):
+        reached = certified_gap(
+            stable.value, whole(stable.problem, relaxation.best), is_feasible=True
+        )
+        if run.is_over() or idle > PATIENCE or (reached or 0.0) <= gap:
             break
         tighten(relaxation)
-    return relaxation.best
 
 
-def _move_price(relaxation: Relaxation, factor: float) -> None:
+def _move_price(relaxation: Relaxation, allowed: int, factor: float) -> None:
     """Make changes dearer where the relaxation makes too many, else cheaper."""
-    allowed = relaxation.problem.max_changes
-    assert allowed is not None
     if relaxation.num_changes() > allowed:
         relaxation.change_price = max(relaxation.change_price * factor, LEAST_PRICE)
     else:
@@ -289,20 +357,6 @@ def _round(stable: Stable, relaxation: Relaxation) -> Served:
     served[order[np.cumsum(problem.cost[order]) <= room]] = True
     served = stable.complete(served, stable.surcharge)
     return stable.finish(served, stable.surcharge)
-
-
-def settle(stable: Stable, proven: float, run: Run) -> float:
-    """Hand a small instance to HiGHS for what is left of the gap; return its bound."""
-    gap = certified_gap(stable.value, proven, is_feasible=True) or 0.0
-    if gap <= (DEFAULT_GAP if run.gap is None else run.gap) or run.is_over():
-        return proven
-    left = None if run.time_limit is None else run.time_limit - run.elapsed()
-    answer = solve_milp(
-        stable.problem, start=stable.served, time_limit=left, gap=run.gap or DEFAULT_GAP
-    )
-    if answer.served is not None:
-        stable.offer(answer.served)
-    return proven if answer.bound is None else answer.bound
 
 
 def _drop_worst(stable: Stable, share: float) -> Served:

@@ -1,0 +1,220 @@
+"""The selection problem as a mixed-integer program for HiGHS.
+
+Served or not is a binary variable per topic; satisfaction is one per subscriber, binary for the
+binary metric and between 0 and 1 for the fractional one.
+
+HiGHS keeps every row up to an absolute tolerance of 1e-6, so it may hand back a selection that is a
+hair over the capacity, or count a subscriber as satisfied that lacks a hair. Such a selection is
+cut off by inequalities that hold for all others, and HiGHS is asked again: of topics that do not
+fit together one must go; whoever lacks a hair needs a topic outside of what it has. Tighter
+tolerances are no way out: with 1e-9 it has called worse selections optimal.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import FloatArray
+from fanwise.select.problem import Selection
+from fanwise.select.relaxing.inequalities import ENOUGH
+from fanwise.select.stability.changes import nearest
+
+Served = npt.NDArray[np.bool_]
+
+TOLERANCE = 1e-6
+"""What HiGHS allows itself in every row; bounds are raised by as much."""
+MAX_ROUNDS = 200
+"""How often a selection is cut off before the search is given up."""
+
+
+class Answer(NamedTuple):
+    """What the solver found: a selection and its bound; either may be missing.
+
+    ``is_cut_short``: its time was over, or too many selections had to be cut off.
+    """
+
+    served: Served | None
+    bound: float | None
+    is_cut_short: bool = False
+
+
+class Row(NamedTuple):
+    """A row ``sum of values x variables <= upper``; variables are topics, then subscribers."""
+
+    variables: npt.NDArray[np.int64]
+    values: FloatArray
+    upper: float
+
+
+def solve_milp(
+    problem: Selection,
+    *,
+    start: Served | None = None,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+) -> Answer:
+    """Hand the problem to HiGHS, maybe with a selection to start from."""
+    if not problem.workload.num_topics or not np.any(problem.weight > 0):
+        return Answer(nearest(problem) if problem.weighs_changes else problem.is_pinned, 0.0)
+    solver = _Solver(problem, gap)
+    begun = time.perf_counter()
+    best, bound = None, None
+    for _ in range(MAX_ROUNDS):
+        left = None if time_limit is None else time_limit - (time.perf_counter() - begun)
+        if left is not None and left <= 0:
+            break
+        served, claimed, proven, is_cut_short = solver.ask(start, left)
+        # Each answer bounds what is left after the cuts, which hold for every selection.
+        bound = proven if bound is None else bound if proven is None else min(bound, proven)
+        if served is None:
+            return Answer(best, bound, is_cut_short)
+        if problem.admits(served) and (
+            best is None or problem.net_value(served) > problem.net_value(best)
+        ):
+            best = served
+        if not solver.cut_off(served, claimed):
+            return Answer(best, bound, is_cut_short)
+        start = best if best is not None else start
+    return Answer(best, bound, is_cut_short=True)
+
+
+class _Solver:
+    """A model in HiGHS that learns rows."""
+
+    def __init__(self, problem: Selection, gap: float) -> None:
+        import highspy
+
+        self._problem = problem
+        self._wanting = np.flatnonzero(problem.weight > 0)
+        self._solver = highspy.Highs()
+        self._solver.silent()
+        self._solver.setOptionValue("threads", 1)  # the same plan on any machine
+        self._solver.setOptionValue("mip_rel_gap", gap)
+        self._solver.setOptionValue("mip_abs_gap", 1e-9)
+        self._solver.passModel(_make_model(problem))
+
+    def ask(
+        self, start: Served | None, time_limit: float | None
+    ) -> tuple[Served | None, FloatArray, float | None, bool]:
+        """Solve; return the selection, claimed satisfaction, the bound, whether time was over."""
+        import highspy
+
+        problem, solver = self._problem, self._solver
+        if time_limit is not None:
+            # HiGHS counts all the time that it has run for this model.
+            solver.setOptionValue("time_limit", solver.getRunTime() + time_limit)
+        if start is not None:
+            hint = highspy.HighsSolution()
+            satisfied = problem.satisfaction(start)[self._wanting]
+            hint.col_value = np.concatenate([start.astype(float), satisfied])
+            solver.setSolution(hint)
+        solver.run()
+        info = solver.getInfo()
+        bound = float(info.mip_dual_bound)
+        proven = bound + TOLERANCE * (1 + abs(bound)) if np.isfinite(bound) else None
+        is_cut_short = solver.getModelStatus() == highspy.HighsModelStatus.kTimeLimit
+        if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            return None, np.empty(0), proven, is_cut_short
+        values = np.asarray(solver.getSolution().col_value)
+        num_topics = problem.workload.num_topics
+        return values[:num_topics] > 0.5, values[num_topics:], proven, is_cut_short
+
+    def cut_off(self, served: Served, claimed: FloatArray) -> bool:
+        """Learn rows that a selection breaks; False if it is what the solver says it is."""
+        rows = [*self._overfull(served), *self._falsely_satisfied(served, claimed)]
+        for row in rows:
+            self._solver.addRow(
+                -np.inf, row.upper, len(row.variables), row.variables.astype(np.int32), row.values
+            )
+        return bool(rows)
+
+    def _overfull(self, served: Served) -> list[Row]:
+        """Of topics that do not fit together, one must go: as few topics as still do not fit."""
+        problem = self._problem
+        if problem.fits(float(problem.cost[served].sum())):
+            return []
+        topics = np.flatnonzero(served & (problem.cost > 0))
+        topics = topics[np.argsort(-problem.cost[topics], kind="stable")]
+        over = np.cumsum(problem.cost[topics]) > problem.most
+        many = int(np.argmax(over)) + 1 if over.any() else len(topics)
+        topics = topics[:many]
+        if problem.fits(float(problem.cost[np.sort(topics)].sum())):  # sums in another order
+            topics = np.flatnonzero(served)
+        return [Row(topics, np.ones(len(topics)), len(topics) - 1.0)]
+
+    def _falsely_satisfied(self, served: Served, claimed: FloatArray) -> list[Row]:
+        """Who lacks a hair needs a topic outside of what it has: a knapsack-cover inequality."""
+        problem = self._problem
+        if problem.metric != "binary":
+            return []
+        is_satisfied = problem.satisfaction(served)[self._wanting] > 0
+        num_topics, (indptr, interests) = problem.workload.num_topics, problem.workload.interests
+        rows = []
+        for place in np.flatnonzero(~is_satisfied & (claimed > 0.5)).tolist():
+            subscriber = self._wanting[place]
+            topics = interests[indptr[subscriber] : indptr[subscriber + 1]]
+            rates = problem.workload.rates[topics]
+            lack = problem.demand[subscriber] * ENOUGH - rates[served[topics]].sum()
+            outside = ~served[topics]
+            share = np.minimum(1.0, rates[outside] / lack) if lack > 0 else np.ones(outside.sum())
+            variables = np.append(topics[outside].astype(np.int64), num_topics + place)
+            rows.append(Row(variables, np.append(-share, 1.0), 0.0))
+        return rows
+
+
+def _make_model(problem: Selection) -> Any:
+    """State the problem for HiGHS.
+
+    Row 0: cost <= capacity, scaled. Row 1 + i: sum of min(1, rate / tau_v) x_t - z_v >= 0; for
+    binary satisfaction, truncation at tau_v keeps every selection and cuts off fractional ones.
+    Maybe one row more: changes <= their limit.
+    """
+    import highspy
+
+    workload, demand = problem.workload, problem.demand
+    wanting = np.flatnonzero(problem.weight > 0)
+    num_topics, num_wanting = workload.num_topics, len(wanting)
+    every_topic = np.arange(num_topics, dtype=np.int32)
+    indptr, interests = workload.interests
+    unit = problem.limit if problem.limit > 0 else 1.0
+    starts, indices, values = [0, num_topics], [every_topic], [problem.cost / unit]
+    for row, subscriber in enumerate(wanting):
+        topics = interests[indptr[subscriber] : indptr[subscriber + 1]]
+        share = np.minimum(1.0, workload.rates[topics] / demand[subscriber])
+        indices.append(np.append(topics, np.int32(num_topics + row)).astype(np.int32))
+        values.append(np.append(share, -1.0))
+        starts.append(starts[-1] + len(topics) + 1)
+    row_lower = [-highspy.kHighsInf, *np.zeros(num_wanting)]
+    row_upper = [problem.limit / unit, *np.full(num_wanting, highspy.kHighsInf)]
+    sign = np.where(problem.before, -1.0, 1.0)
+    num_before = int(np.count_nonzero(problem.before))
+    if problem.max_changes is not None:
+        indices.append(every_topic)
+        values.append(sign)
+        starts.append(starts[-1] + num_topics)
+        row_lower.append(-highspy.kHighsInf)
+        row_upper.append(problem.max_changes - num_before)
+
+    price = problem.change_price or 0.0
+    whole, real = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
+    model = highspy.HighsLp()
+    model.num_col_ = num_topics + num_wanting
+    model.num_row_ = len(row_lower)
+    model.col_cost_ = np.concatenate([-price * sign, problem.weight[wanting]])
+    model.offset_ = -price * num_before
+    model.col_lower_ = np.append(problem.is_pinned.astype(float), np.zeros(num_wanting))
+    model.col_upper_ = np.append(1.0 - problem.is_excluded, np.ones(num_wanting))
+    model.row_lower_ = np.array(row_lower)
+    model.row_upper_ = np.array(row_upper)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
+    model.a_matrix_.index_ = np.concatenate(indices)
+    model.a_matrix_.value_ = np.concatenate(values)
+    model.sense_ = highspy.ObjSense.kMaximize
+    kind = whole if problem.metric == "binary" else real
+    model.integrality_ = [whole] * num_topics + [kind] * num_wanting
+    return model

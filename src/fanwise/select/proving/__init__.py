@@ -1,0 +1,1 @@
+"""What bounds follow from, in tables that anyone can check."""

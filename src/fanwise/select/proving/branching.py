@@ -1,0 +1,250 @@
+"""Branch and bound over topics, for small instances: the optimum with a proof anyone can check.
+
+A tree of cases: each inner node takes a topic, served on one side and not on the other. The linear
+program of a case, solved by HiGHS, gives prices of subscribers; what these prove is computed here
+and not taken from the solver, so its tolerances play no part. A case whose bound is no better than
+the best selection known is a leaf. Once all topics are decided a case is a single selection, whose
+bound is its value: the search ends with the true optimum unless its limit on work stops it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fanwise.arrays.csr import FloatArray
+from fanwise.planning.problem import Bound
+from fanwise.planning.proof import Proof
+from fanwise.select.problem import Selection
+from fanwise.select.proving.cases import Case, Cases, Lack, Prices
+from fanwise.select.proving.certificate import allowed_bytes, claimed, size_of
+
+Served = npt.NDArray[np.bool_]
+
+TINY_PAIRS, MAX_PAIRS = 150, 2_000
+"""Instances that are searched through whatever the time limit, and those that are at all."""
+MAX_LEAVES = 3000
+MAX_WORK = 1_000_000
+"""Pairs x leaves: what a search may look at in all."""
+BYTES_PER_PRICE = 1.0
+"""About what a price of a leaf takes in a file."""
+ABSOLUTE, RELATIVE = 1e-12, 4e-9
+"""A bound this close to a value counts as reached: thresholds of satisfaction are as blurred."""
+
+
+class Settled(NamedTuple):
+    """What a search found: the best selection, and a bound unless it gave up."""
+
+    served: Served
+    bound: Bound | None
+
+
+class Leaf(NamedTuple):
+    """A case that need not be looked into: its prices and its bound."""
+
+    prices: Prices
+    change_price: float
+    bound: float
+
+
+def branch(problem: Selection, start: Served, *, gap: float = 0.0, prefix: str = "") -> Settled:
+    """Search for the best selection and prove it, from one that is admitted.
+
+    Parameters
+    ----------
+    gap
+        The certified gap that is good enough.
+    prefix
+        What the names of the proof's tables begin with.
+    """
+    search = _Search(problem, start, gap)
+    search.run()
+    if search.has_given_up:
+        return Settled(search.served, None)
+    bound = search.bound()
+    tables = search.tables(prefix)
+    if size_of(tables) > allowed_bytes(problem):
+        return Settled(search.served, None)
+    return Settled(search.served, Bound(bound, Proof(kind="leaves", tables=tables, proves=bound)))
+
+
+class _Search:
+    def __init__(self, problem: Selection, start: Served, gap: float) -> None:
+        self.problem = problem
+        self.served, self.value = start, problem.net_value(start)
+        self._gap = gap
+        self._cases = Cases(problem)
+        self._tree: list[int] = []
+        self._leaves: list[Leaf] = []
+        workload = problem.workload
+        by_size = allowed_bytes(problem) / (8 + BYTES_PER_PRICE * workload.num_subscribers)
+        by_work = MAX_WORK / max(1, workload.num_pairs)
+        self._most = int(min(MAX_LEAVES, by_size, by_work))
+        self.has_given_up = self._most < 1
+
+    def run(self) -> None:
+        """Look at cases, those with the topic served first, until none is left."""
+        left = [] if self.has_given_up else [self._cases.first()]
+        while left:
+            case = left.pop()
+            topic = self._look(case)
+            self._tree.append(topic)
+            if len(self._leaves) + len(left) >= self._most:
+                self.has_given_up = True
+                return
+            if topic >= 0:
+                with_it, without = case.served.copy(), case.dropped.copy()
+                with_it[topic] = without[topic] = True
+                left += [Case(case.served, without), Case(with_it, case.dropped)]
+
+    def bound(self) -> float:
+        """Return what the leaves prove together."""
+        largest = max(leaf.bound for leaf in self._leaves)
+        is_net = self.problem.change_price is not None
+        return largest if is_net else claimed(self.problem, max(0.0, largest))
+
+    def tables(self, prefix: str) -> dict[str, pa.Table]:
+        """Return the tree in preorder and the prices of its leaves."""
+        prices = np.concatenate([leaf.prices for leaf in self._leaves])
+        tables = {
+            f"{prefix}tree": pa.table({"topic": pa.array(self._tree, pa.int32())}),
+            f"{prefix}leaves": pa.table({"price": prices}),
+        }
+        if self.problem.max_changes is not None:
+            change_prices = pa.array([leaf.change_price for leaf in self._leaves], pa.float64())
+            tables[f"{prefix}changes"] = pa.table({"price": change_prices})
+        return tables
+
+    def _look(self, case: Case) -> int:
+        """Make a leaf of a case and return -1, or return the topic to branch on."""
+        nothing = np.zeros(len(self.problem.demand), dtype=np.float32)
+        if self._cases.is_empty(case):
+            self._leaves.append(Leaf(nothing, self.problem.change_price or 0.0, -np.inf))
+            return -1
+        lack = self._cases.lack(case)
+        answer = _solve_relaxation(self._cases, case, lack)
+        self._offer(case.served)
+        chosen = case.served.copy()
+        chosen[case.left[answer.shares > 0.5]] = True
+        self._offer(chosen)
+        bound = self._cases.bound(case, lack, answer.prices, answer.change_price)
+        if self._is_good_enough(bound) or not len(case.left):
+            self._leaves.append(Leaf(answer.prices, answer.change_price, bound))
+            return -1
+        # The least decided topic; where all are, the one that is worth most.
+        worth = answer.worth / max(float(answer.worth.max()), 1e-300)
+        doubt = np.abs(answer.shares - 0.5) - 1e-6 * worth
+        return int(case.left[np.argmin(doubt)])
+
+    def _offer(self, served: Served) -> None:
+        if not self.problem.admits(served):
+            return
+        value = self.problem.net_value(served)
+        if value > self.value:
+            self.served, self.value = served.copy(), value
+
+    def _is_good_enough(self, bound: float) -> bool:
+        bound = claimed(self.problem, bound)
+        slack = ABSOLUTE + RELATIVE * abs(self.value) + self._gap * max(bound, 0.0)
+        return bound <= self.value + slack
+
+
+class _Relaxed(NamedTuple):
+    """Prices of subscribers and of a change; shares of the topics left, and what they are worth."""
+
+    prices: Prices
+    change_price: float
+    shares: FloatArray
+    worth: FloatArray
+
+
+def _solve_relaxation(cases: Cases, case: Case, lack: Lack) -> _Relaxed:
+    """Solve the linear program of a case: shares x_t and satisfaction z_v <= c_v + sum b_vt x_t."""
+    problem, left = cases.problem, case.left
+    price = problem.change_price or 0.0
+    prices = np.zeros(len(problem.demand), dtype=np.float32)
+    if not len(left):
+        # Nothing is left to choose: who lacks something pays all it has.
+        return _Relaxed(_rounded_down(problem.weight, problem), price, np.zeros(0), np.zeros(0))
+    wanting = np.flatnonzero((problem.weight > 0) & (lack.constant < 1))
+    unit = max(cases.room(case), 1e-300)
+    place = np.full(len(problem.cost), -1, dtype=np.int64)
+    place[left] = np.arange(len(left))
+    of_row = np.full(len(problem.demand), -1, dtype=np.int64)
+    of_row[wanting] = np.arange(len(wanting))
+    used = lack.slope > 0
+    rows, columns = of_row[cases.rows[used]], place[cases.topics[used]]
+    values = -lack.slope[used]
+    inside = (rows >= 0) & (columns >= 0)
+    rows, columns, values = rows[inside], columns[inside], values[inside]
+    many = len(wanting)
+    cost = np.minimum(problem.cost[left] / unit, 1e6)
+    rows = np.concatenate([rows, np.arange(many), np.full(len(left), many)])
+    columns = np.concatenate([columns, len(left) + np.arange(many), np.arange(len(left))])
+    values = np.concatenate([values, np.ones(many), cost])
+    upper = [*lack.constant[wanting], 1.0]
+    if problem.max_changes is not None:
+        rows = np.concatenate([rows, np.full(len(left), many + 1)])
+        columns = np.concatenate([columns, np.arange(len(left))])
+        values = np.concatenate([values, cases.fixed.sign[left]])
+        decided = float(cases.fixed.sign[case.served].sum())
+        upper.append(problem.max_changes - cases.fixed.num_before - decided)
+    answer = _run_highs(
+        rows,
+        columns,
+        values,
+        np.array(upper),
+        np.concatenate([-price * cases.fixed.sign[left], problem.weight[wanting]]),
+    )
+    if answer is None:
+        return _Relaxed(prices, price, np.full(len(left), 0.5), np.zeros(len(left)))
+    shares, duals = answer
+    prices[wanting] = np.abs(duals[:many])
+    change = float(abs(duals[many + 1])) if problem.max_changes is not None else price
+    worth = np.bincount(columns, weights=np.abs(values), minlength=len(left))[: len(left)]
+    return _Relaxed(_rounded_down(prices, problem), change, shares[: len(left)], worth)
+
+
+def _rounded_down(prices: npt.NDArray[Any], problem: Selection) -> Prices:
+    """Return prices as float32, no higher than the weights."""
+    rounded = np.minimum(prices, problem.weight).astype(np.float32)
+    too_high = rounded > problem.weight
+    rounded[too_high] = np.nextafter(rounded[too_high], np.float32(0.0))
+    return rounded
+
+
+def _run_highs(
+    rows: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int64],
+    values: FloatArray,
+    upper: FloatArray,
+    profit: FloatArray,
+) -> tuple[FloatArray, FloatArray] | None:
+    """Maximise over variables between 0 and 1 under rows <= upper; None where HiGHS fails."""
+    import highspy
+
+    order = np.argsort(rows, kind="stable")
+    starts = np.searchsorted(rows[order], np.arange(len(upper) + 1))
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = len(profit), len(upper)
+    model.col_cost_ = profit
+    model.col_lower_, model.col_upper_ = np.zeros(len(profit)), np.ones(len(profit))
+    model.row_lower_ = np.full(len(upper), -highspy.kHighsInf)
+    model.row_upper_ = upper
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = starts.astype(np.int32)
+    model.a_matrix_.index_ = columns[order].astype(np.int32)
+    model.a_matrix_.value_ = values[order]
+    model.sense_ = highspy.ObjSense.kMaximize
+    solver = highspy.Highs()
+    solver.silent()
+    solver.setOptionValue("threads", 1)
+    solver.passModel(model)
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    solution = solver.getSolution()
+    return np.asarray(solution.col_value), np.asarray(solution.row_dual)

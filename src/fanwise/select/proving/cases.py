@@ -1,0 +1,113 @@
+"""A case of a small selection problem: some topics served, some not, and the bound of the rest.
+
+What the served topics of a case give each subscriber is known; only what it still lacks is priced.
+For any prices 0 <= u_v <= w_v, no selection of the case is worth more than
+
+    sum of (w_v - u_v (1 - c_v)) + the fractional knapsack over the topics left, G_t = sum u_v b_vt,
+
+with c_v what v is satisfied by the served topics alone and b_vt what one more topic adds at most:
+min(1, rate / lack) for the binary metric, min(rate, lack) / tau_v for the fractional one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import FloatArray
+from fanwise.select.problem import Selection
+from fanwise.select.relaxing.inequalities import ENOUGH
+from fanwise.select.relaxing.relaxation import Fixed, fractional_knapsack
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+Flags = npt.NDArray[np.bool_]
+Prices = npt.NDArray[np.float32]
+
+
+class Case(NamedTuple):
+    """Topics that are served, and that are not, in all selections of a case."""
+
+    served: Flags
+    dropped: Flags
+
+    @property
+    def left(self) -> npt.NDArray[np.int64]:
+        """Topics that are still to be decided."""
+        return np.flatnonzero(~self.served & ~self.dropped)
+
+
+class Lack(NamedTuple):
+    """What the subscribers of a case still lack.
+
+    Attributes
+    ----------
+    constant
+        c_v per subscriber.
+    slope
+        b_vt per pair; 0 where the topic is decided or the subscriber lacks nothing.
+    """
+
+    constant: FloatArray
+    slope: FloatArray
+
+
+class Cases:
+    """Evaluates the cases of a problem."""
+
+    def __init__(self, problem: Selection) -> None:
+        self.problem = problem
+        self.fixed = Fixed(problem)
+        indptr, self.topics = problem.workload.interests
+        self.rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        self._rates = problem.workload.rates[self.topics]
+        self._need = problem.demand * ENOUGH
+        self.limit = problem.limit * (1 + RELATIVE_TOLERANCE)
+
+    def first(self) -> Case:
+        """Return the case of all selections."""
+        return Case(self.problem.is_pinned, self.problem.is_excluded)
+
+    def room(self, case: Case) -> float:
+        """Return the capacity that the served topics leave."""
+        return self.limit - float(self.problem.cost[case.served].sum())
+
+    def is_empty(self, case: Case) -> bool:
+        """Whether no selection of a case keeps capacity and the limit on changes."""
+        if self.room(case) < 0:
+            return True
+        was, allowed = self.fixed.sign < 0, self.problem.max_changes
+        forced = np.count_nonzero(case.served & ~was) + np.count_nonzero(case.dropped & was)
+        return allowed is not None and bool(forced > allowed)
+
+    def lack(self, case: Case) -> Lack:
+        """Return what subscribers have, and what one more topic would add at most."""
+        need, rows = self._need, self.rows
+        is_served = case.served[self.topics]
+        got = np.bincount(rows, weights=np.where(is_served, self._rates, 0.0), minlength=len(need))
+        is_full = (got >= need) | (need <= 0)
+        lack = np.where(is_full, 1.0, need - got)
+        if self.problem.metric == "binary":
+            constant = is_full.astype(np.float64)
+            slope = np.minimum(1.0, self._rates / lack[rows])
+        else:
+            constant = np.where(is_full, 1.0, got / np.where(is_full, 1.0, need))
+            slope = np.minimum(self._rates, lack[rows]) / np.where(is_full, 1.0, need)[rows]
+        is_decided = is_served | case.dropped[self.topics]
+        return Lack(constant, np.where(is_decided | is_full[rows], 0.0, slope))
+
+    def bound(self, case: Case, lack: Lack, prices: Prices, change_price: float) -> float:
+        """Return the bound that prices prove for a case that is not empty."""
+        problem = self.problem
+        paid = np.where(lack.constant < 1, prices.astype(np.float64), 0.0)
+        value = float(np.sum(problem.weight - paid * (1.0 - lack.constant)))
+        profit = np.bincount(
+            self.topics, weights=lack.slope * paid[self.rows], minlength=len(problem.cost)
+        )
+        if change_price > 0:
+            profit = profit - change_price * self.fixed.sign
+            value += change_price * ((problem.max_changes or 0) - self.fixed.num_before)
+        value += float(np.sum(profit[case.served]))
+        left = case.left
+        return value + fractional_knapsack(profit[left], problem.cost[left], self.room(case))

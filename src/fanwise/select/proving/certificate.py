@@ -1,0 +1,249 @@
+"""Certificates of select: prices of subscribers and the sets of topics behind their inequalities.
+
+What a certificate proves is computed here from the very numbers that it stores, in double
+precision, so that whoever evaluates its tables gets the same (docs/certificates.md has the
+mathematics; :mod:`fanwise.select.verify_proof` evaluates without any of this code). Tables that
+would be larger than allowed keep fewer sets of each subscriber.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.jit import kernel
+from fanwise.planning.problem import Bound
+from fanwise.planning.proof import Proof
+from fanwise.select.problem import Selection
+from fanwise.select.relaxing.gain_cuts import find_gains, mix_row
+from fanwise.select.relaxing.inequalities import ENOUGH, NUM_SETS, Parts, Sets
+from fanwise.select.relaxing.relaxation import (
+    Fixed,
+    Hints,
+    Prices,
+    fractional_knapsack,
+)
+from fanwise.select.whole import counts_heads, whole
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+ROUNDING = 1e-11
+"""Raised by this much before rounding down: sums added in another order still carry the claim."""
+BYTES_EACH, FREE_BYTES = 16, 16 * 1024
+"""How large tables may be: this much a subscriber and topic, and never too large below the rest."""
+LARGE_PAIRS, LARGE_SETS = 1_000_000, 4
+"""Above so many pairs, fewer sets are kept: checking them takes time."""
+
+
+class Stored(NamedTuple):
+    """The numbers of a certificate: prices, sets of topics and their parts, price of a change."""
+
+    prices: Prices
+    sets: Sets
+    parts: Parts
+    change_price: float
+
+
+def certify(problem: Selection, hints: Hints | None, prefix: str = "") -> Bound:
+    """Return what hints prove, with tables to check it; None: everybody is satisfied at most.
+
+    Where changes have a price, it is a bound on the objective less that price. Names of tables
+    begin with ``prefix``.
+    """
+    total = claimed(problem, float(problem.weight.sum()))
+    nothing = Bound(total, Proof(kind="duals", tables={}, proves=total))
+    if hints is None:
+        return nothing
+    most = NUM_SETS if problem.workload.num_pairs <= LARGE_PAIRS else LARGE_SETS
+    allowed = allowed_bytes(problem)
+    while True:
+        stored = store(problem, hints, most)
+        tables = tables_of(stored, has_limit=problem.max_changes is not None)
+        if size_of(tables) <= allowed or most == 0:
+            break
+        most //= 2
+    bound = claimed(problem, value_of(problem, stored))
+    if bound >= total and hints.change_price == 0:
+        return nothing
+    named = {prefix + name: table for name, table in tables.items()}
+    return Bound(bound, Proof(kind="duals", tables=named, proves=bound))
+
+
+def certify_paper_bound(bound: float) -> Bound:
+    """Return the bound of Setty et al. with a certificate that names it."""
+    tables = {"rule": pa.table({"rule": pa.array(["paper"])})}
+    return Bound(bound, Proof(kind="duals", tables=tables, proves=bound))
+
+
+def smaller(first: Bound, second: Bound) -> Bound:
+    """Return the smaller of two bounds; the first if they are equal."""
+    return second if second.value < first.value else first
+
+
+def rest_on_solver(checked: Bound, bound: float) -> Bound:
+    """Return a solver's bound, with a certificate that proves a weaker one."""
+    if checked.proof is None:
+        return Bound(bound)
+    return Bound(bound, replace(checked.proof, kind="solver"))
+
+
+def claimed(problem: Selection, bound: float) -> float:
+    """Return the bound to claim: whole where heads are counted, the same in any order of sums."""
+    return whole(problem, bound + ROUNDING * abs(bound)) if counts_heads(problem) else bound
+
+
+def allowed_bytes(problem: Selection) -> int:
+    """How large the tables of a certificate may be."""
+    workload = problem.workload
+    return max(FREE_BYTES, BYTES_EACH * (workload.num_subscribers + workload.num_topics))
+
+
+def size_of(tables: dict[str, pa.Table]) -> int:
+    """Bytes of tables as they are written."""
+    total = 0
+    for table in tables.values():
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        total += sink.tell()
+    return total
+
+
+def store(problem: Selection, hints: Hints, most: int) -> Stored:
+    """Keep the sets with the largest parts of every subscriber that has a price, largest first."""
+    indptr = problem.workload.interests.indptr
+    prices = np.where(problem.weight > 0, hints.prices, np.float32(0.0))
+    sets = np.zeros(len(hints.inequalities.sets), dtype=np.uint8)
+    parts = np.zeros((len(prices), most), dtype=np.uint8)
+    if most:
+        keep_largest(indptr, hints.inequalities.sets, hints.inequalities.parts, prices, sets, parts)
+        parts = parts[:, : max(1, int(np.count_nonzero(parts.any(axis=0))))]
+    return Stored(prices, sets, np.ascontiguousarray(parts), hints.change_price)
+
+
+def tables_of(stored: Stored, *, has_limit: bool) -> dict[str, pa.Table]:
+    """Return the tables of a certificate; what says nothing is left out."""
+    columns: dict[str, npt.NDArray[np.generic]] = {"price": stored.prices}
+    if stored.parts.shape[1] > 1:
+        for k in range(stored.parts.shape[1]):
+            columns[f"part_{k}"] = np.ascontiguousarray(stored.parts[:, k])
+    tables = {"prices": pa.table(columns)}
+    if stored.sets.any():
+        tables["sets"] = pa.table({"sets": stored.sets})
+    if has_limit and stored.change_price > 0:
+        tables["changes"] = pa.table({"price": pa.array([stored.change_price], pa.float64())})
+    return tables
+
+
+def value_of(problem: Selection, stored: Stored) -> float:
+    """Evaluate a certificate: the bound that its numbers prove."""
+    workload = problem.workload
+    profit = np.zeros(workload.num_topics)
+    parts = stored.parts
+    if not parts.shape[1]:
+        parts = np.ones((workload.num_subscribers, 1), dtype=np.uint8)
+    padded = np.zeros((len(parts), NUM_SETS), dtype=np.uint8)
+    padded[:, : parts.shape[1]] = parts
+    paid = add_certified(
+        *workload.interests,
+        workload.rates,
+        problem.demand * ENOUGH,
+        stored.prices,
+        stored.sets,
+        padded,
+        problem.metric == "binary",
+        profit,
+    )
+    fixed, price = Fixed(problem), stored.change_price
+    limit = problem.limit * (1 + RELATIVE_TOLERANCE)
+    profit, room, value = fixed.split(profit - price * fixed.sign, limit)
+    value += float(problem.weight.sum()) - paid
+    value += price * ((problem.max_changes or 0) - fixed.num_before)
+    return value + fractional_knapsack(profit, problem.cost, room)
+
+
+@kernel
+def keep_largest(
+    indptr: LongArray, sets: Sets, parts: Parts, prices: Prices, kept: Sets, kept_parts: Parts
+) -> None:
+    """Write the sets with the largest parts, largest first, of those that have a price."""
+    most = kept_parts.shape[1]
+    for subscriber in range(len(indptr) - 1):
+        if prices[subscriber] <= 0.0:
+            continue
+        left = parts[subscriber].copy()
+        for k in range(most):
+            place = 0
+            for j in range(1, len(left)):
+                if left[j] > left[place]:
+                    place = j
+            if left[place] == 0:
+                break
+            kept_parts[subscriber, k] = left[place]
+            left[place] = 0
+            for i in range(indptr[subscriber], indptr[subscriber + 1]):
+                if sets[i] >> place & 1:
+                    kept[i] |= np.uint8(1 << k)
+
+
+@kernel
+def add_certified(
+    indptr: LongArray,
+    interests: IntArray,
+    rates: FloatArray,
+    demand: FloatArray,
+    prices: Prices,
+    sets: Sets,
+    parts: Parts,
+    is_binary: bool,
+    profit: FloatArray,
+) -> float:
+    """Add up what subscribers pay for each topic; return what they pay in all."""
+    widest = 0
+    for subscriber in range(len(indptr) - 1):
+        widest = max(widest, indptr[subscriber + 1] - indptr[subscriber])
+    share, last_gain, mixed = np.empty(widest), np.empty(widest), np.empty(widest)
+    paid = 0.0
+    for subscriber in range(len(indptr) - 1):
+        start, stop = indptr[subscriber], indptr[subscriber + 1]
+        price, need = np.float64(prices[subscriber]), demand[subscriber]
+        if price <= 0.0 or need <= 0.0:
+            continue
+        row, own = interests[start:stop], sets[start:stop]
+        constant = 0.0
+        if is_binary:
+            mix_covers(row, rates, need, own, parts[subscriber], mixed)
+        else:
+            find_gains(row, rates, need, share, last_gain)
+            constant = mix_row(own, parts[subscriber], share, last_gain, mixed)
+        paid += price * (1.0 - constant)
+        for i in range(stop - start):
+            profit[row[i]] += price * mixed[i]
+    return paid
+
+
+@kernel
+def mix_covers(
+    interests: IntArray, rates: FloatArray, need: float, sets: Sets, parts: Parts, mixed: FloatArray
+) -> None:
+    """Write one subscriber's mixed coefficients of knapsack-cover inequalities."""
+    size = len(interests)
+    mixed[:size] = 0.0
+    total = 0.0
+    for k in range(len(parts)):
+        if parts[k] == 0:
+            continue
+        total += parts[k]
+        short = need
+        for i in range(size):
+            if sets[i] >> k & 1:
+                short -= rates[interests[i]]
+        for i in range(size):
+            if not sets[i] >> k & 1:
+                mixed[i] += parts[k] * min(1.0, rates[interests[i]] / short)
+    for i in range(size):
+        mixed[i] /= total

@@ -1,0 +1,103 @@
+"""One inequality per subscriber, mixed from up to eight sets of its topics.
+
+Every inequality the relaxation uses follows from a set of a subscriber's topics (see
+:mod:`fanwise.select.relaxing.covers` and :mod:`fanwise.select.relaxing.gain_cuts`). A mix of valid
+inequalities is valid, so what is kept of a subscriber is its sets, a bit per pair each, and a whole
+number per set: its part in the mix. That is all a certificate needs; coefficients follow from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.jit import kernel
+from fanwise.select.problem import Selection
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+Coefficients = npt.NDArray[np.float32]
+Sets = npt.NDArray[np.uint8]
+Parts = npt.NDArray[np.uint8]
+
+NUM_SETS = 8
+MOST_PARTS = 127
+"""Parts add up to at most this before another set takes as many: they stay within a byte."""
+LEAST_SHORTAGE = 2e-6
+"""A set must fall short of tau_v by this share of it: beyond, differences are mostly rounding."""
+ROUND_UP = 1 + 2.0**-23
+ENOUGH = 1 - RELATIVE_TOLERANCE - 1e-12
+"""The share of tau_v that satisfies for sure what counts as satisfied, however sums are rounded."""
+
+
+@dataclass
+class Inequalities:
+    """Satisfaction of v is at most c_v + the sum of b_vt x_t.
+
+    Attributes
+    ----------
+    sets
+        Per pair of the subscriber CSR, bit k: whether the topic is in the subscriber's set k.
+    parts
+        Per subscriber and set, its part in the mix; 0 for a set that is not used.
+    coefficients, constants
+        b_vt per pair and c_v per subscriber, which follow from them, rounded up.
+    """
+
+    sets: Sets
+    parts: Parts
+    coefficients: Coefficients
+    constants: Coefficients
+
+    @classmethod
+    def unfilled(cls, problem: Selection) -> Inequalities:
+        """Return inequalities with one empty set each, coefficients still to be filled in."""
+        num_pairs, num_subscribers = problem.workload.num_pairs, problem.workload.num_subscribers
+        parts = np.zeros((num_subscribers, NUM_SETS), dtype=np.uint8)
+        parts[:, 0] = 1
+        return cls(
+            np.zeros(num_pairs, dtype=np.uint8),
+            parts,
+            np.empty(num_pairs, dtype=np.float32),
+            np.zeros(num_subscribers, dtype=np.float32),
+        )
+
+    def copy(self) -> Inequalities:
+        """Return a copy that can be changed."""
+        return Inequalities(
+            self.sets.copy(), self.parts.copy(), self.coefficients.copy(), self.constants.copy()
+        )
+
+
+@kernel
+def make_room(parts: Parts) -> int:
+    """Find the place of one more set in a mix, and give it half of the mix.
+
+    The others keep their proportions as far as bytes can hold them; what becomes too small goes.
+    """
+    total = 0
+    for k in range(len(parts)):
+        total += parts[k]
+    if total > MOST_PARTS:
+        total = 0
+        for k in range(len(parts)):
+            parts[k] = parts[k] // 2
+            total += parts[k]
+    place = 0
+    for k in range(1, len(parts)):
+        if parts[k] < parts[place]:
+            place = k
+    parts[place] = total - parts[place]
+    return place
+
+
+@kernel
+def put_set(sets: Sets, place: int, is_inside: npt.NDArray[np.bool_]) -> None:
+    """Write one set of a subscriber over what was in its place."""
+    bit = np.uint8(1 << place)
+    for i in range(len(sets)):
+        if is_inside[i]:
+            sets[i] = sets[i] | bit
+        else:
+            sets[i] = sets[i] & ~bit

@@ -1,0 +1,233 @@
+"""What a plan of select was asked, read from the workload and its parameters with no trust in them.
+
+Demands and costs are computed anew in plain NumPy, in chunks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.errors import VerificationError
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+if TYPE_CHECKING:
+    from fanwise.planning.plan import Plan
+    from fanwise.workload.topic import TopicWorkload
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A selection problem as plain arrays.
+
+    Attributes
+    ----------
+    demand, weight
+        Per subscriber; the weight is 0 for those that need nothing.
+    is_whole
+        Whether what is bounded is a whole number whatever is served.
+    paper_bound
+        The bound of Setty et al.; None where it does not hold.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int32]
+    rates: Floats
+    cost: Floats
+    demand: Floats
+    weight: Floats
+    capacity: float
+    is_binary: bool
+    is_whole: bool
+    is_pinned: Flags
+    is_excluded: Flags
+    was_served: Flags
+    max_changes: int | None
+    change_price: float
+    paper_bound: float | None
+
+    @property
+    def num_pairs(self) -> int:
+        return len(self.indices)
+
+    def rounded(self, bound: float) -> float:
+        """Round a bound down where what is bounded counts heads."""
+        if self.is_whole and math.isfinite(bound):
+            return float(math.floor(bound * (1 + RELATIVE_TOLERANCE)))
+        return bound
+
+
+def read_question(workload: TopicWorkload, plan: Plan, *, is_net: bool = False) -> Question:
+    """Return what a plan was asked.
+
+    Parameters
+    ----------
+    is_net
+        Whether the question is about the objective less the price of changes. Otherwise that
+        price is no part of it: bounds hold for the objective itself.
+
+    Raises
+    ------
+    VerificationError
+        For parameters that cannot be right; the message is one line.
+    """
+    parameters = plan.parameters
+    wrong = next(wrong_parameters(workload, parameters), None)
+    if wrong is not None:
+        raise VerificationError(wrong)
+    cost = cost_of(workload)
+    received, smallest = received_by(workload)
+    tau = workload.tau if parameters["tau"] == "column" else parameters["tau"]
+    demand = np.minimum(tau, received)
+    ones = np.ones(workload.num_subscribers)
+    weight = np.where(demand > 0, ones if workload.weight is None else workload.weight, 0.0)
+    is_binary = parameters["metric"] == "binary"
+    price = float(parameters.get("change_price") or 0.0)
+    return Question(
+        indptr=workload.interests.indptr,
+        indices=workload.interests.indices,
+        rates=workload.rates,
+        cost=cost,
+        demand=demand,
+        weight=weight,
+        capacity=float(parameters["capacity"]),
+        is_binary=is_binary,
+        is_whole=is_binary and workload.weight is None and not is_net,
+        is_pinned=named(workload, parameters.get("pin")),
+        is_excluded=named(workload, parameters.get("exclude")),
+        was_served=was_served_in(plan, workload.num_topics),
+        max_changes=parameters.get("max_changes"),
+        change_price=price if is_net else 0.0,
+        paper_bound=paper_bound(workload, demand, smallest, parameters["capacity"], is_binary),
+    )
+
+
+def wrong_parameters(workload: TopicWorkload, parameters: Mapping[str, Any]) -> Any:
+    """Yield what is wrong with parameters, in words."""
+    tau, capacity = parameters.get("tau"), parameters.get("capacity")
+    if isinstance(tau, str):
+        if tau != "column" or workload.tau is None:
+            yield f"tau: parameters.tau is {tau!r}, but the workload has no such column"
+    elif not _is_amount(tau):
+        yield f"tau: parameters.tau is {tau!r}, not a number >= 0"
+    if not _is_amount(capacity):
+        yield f"capacity: parameters.capacity is {capacity!r}, not a number >= 0"
+    percent = parameters.get("capacity_percent")
+    if percent is not None and not _is_amount(percent):
+        yield f"capacity_percent: parameters.capacity_percent is {percent!r}, not a number >= 0"
+    metric = parameters.get("metric")
+    if not isinstance(metric, str) or metric not in ("binary", "fractional"):
+        yield f"metric: unknown metric {metric!r}"
+    for name in ("pin", "exclude"):
+        listed = parameters.get(name)
+        if listed is None:
+            continue
+        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+            yield f"{name}: parameters.{name} must be a list of names"
+    if not isinstance(parameters.get("previous", ""), str):
+        yield f"previous: parameters.previous is {parameters['previous']!r}, not the id of a plan"
+    if parameters.get("engine", "spark") != "spark":
+        yield f"engine: parameters.engine is {parameters['engine']!r}, not 'spark'"
+    changes, price = parameters.get("max_changes"), parameters.get("change_price")
+    if changes is not None and not (_is_amount(changes) and isinstance(changes, int)):
+        yield f"max_changes: parameters.max_changes is {changes!r}, not a whole number >= 0"
+    if price is not None and not _is_amount(price):
+        yield f"change_price: parameters.change_price is {price!r}, not a number >= 0"
+    if changes is not None and price is not None:
+        yield "change_price: a plan has it or max_changes, not both"
+    if (changes is not None or price is not None) and "previous" not in parameters:
+        yield "previous: changes are weighed, but parameters.previous does not say against what"
+
+
+def _is_amount(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value < math.inf  # type: ignore[operator]
+
+
+def named(workload: TopicWorkload, names: list[str] | None) -> Flags:
+    """Return a flag per topic, set for those named."""
+    flags = np.zeros(workload.num_topics, dtype=bool)
+    if not names:
+        return flags
+    wanted = set(names)
+    for topic, name in enumerate(workload.topic_names.to_pylist()):
+        if name in wanted:
+            flags[topic] = True
+            wanted.discard(name)
+    if wanted:
+        raise VerificationError(f"pin or exclude: the workload has no topic {min(wanted)!r}")
+    return flags
+
+
+def was_served_in(plan: Plan, num_topics: int) -> Flags:
+    """Return what the plan says was served before; nothing if it does not say."""
+    flags = np.zeros(num_topics, dtype=bool)
+    table = plan.tables["topics"]
+    if "was_served" in table.column_names:
+        flags[table.column("topic").to_numpy()] = table.column("was_served").to_numpy(
+            zero_copy_only=False
+        )
+    return flags
+
+
+def cost_of(workload: TopicWorkload) -> Floats:
+    """Return the cost of serving each topic: its column, else rate x followers."""
+    if workload.cost is not None:
+        return workload.cost
+    followers = np.zeros(workload.num_topics, dtype=np.int64)
+    indices = workload.interests.indices
+    for start in range(0, len(indices), CHUNK):
+        followers += np.bincount(indices[start : start + CHUNK], minlength=workload.num_topics)
+    return workload.rates * followers
+
+
+def received_by(workload: TopicWorkload) -> tuple[Floats, Floats]:
+    """Return the events that each subscriber could get, and the smallest rate among its topics."""
+    received = np.zeros(workload.num_subscribers)
+    smallest = np.full(workload.num_subscribers, np.inf)
+    for first, last, rates, rows in rates_by_subscriber(workload):
+        received[first:last] = sum_rows_of(rates, rows, last - first)
+        np.minimum.at(smallest[first:last], rows, rates)
+    return received, smallest
+
+
+def rates_by_subscriber(workload: TopicWorkload, served: Flags | None = None) -> Any:
+    """Yield blocks of subscribers: first, last, rates of their topics, whose each one is."""
+    indptr, indices = workload.interests
+    values = workload.rates if served is None else np.where(served, workload.rates, 0.0)
+    first = 0
+    while first < workload.num_subscribers:
+        last = int(np.searchsorted(indptr, indptr[first] + CHUNK, side="left"))
+        last = min(max(last, first + 1), workload.num_subscribers)
+        topics = indices[indptr[first] : indptr[last]]
+        rows = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
+        yield first, last, values[topics], rows
+        first = last
+
+
+def sum_rows_of(values: Floats, rows: Any, count: int) -> Floats:
+    """Add up values by row."""
+    sums: Floats = np.bincount(rows, weights=values, minlength=count)
+    return sums
+
+
+def paper_bound(
+    workload: TopicWorkload, demand: Floats, smallest: Floats, capacity: float, is_binary: bool
+) -> float | None:
+    """Return the bound of Setty et al.: the cheapest subscribers first."""
+    if workload.cost is not None or workload.weight is not None:
+        return None
+    needs = demand > 0
+    ascending = np.sort(np.maximum(demand, smallest)[needs])
+    affordable = np.cumsum(ascending) <= capacity * (1 + RELATIVE_TOLERANCE)
+    return float(np.count_nonzero(affordable) + (0 if is_binary else 1))
