@@ -74,7 +74,7 @@ def test_the_same_plan_as_in_memory(spark, folder, tmp_path, question, pack, num
             known = value if value is None else pytest.approx(value, rel=1e-9)
             assert plan.metrics[name] == known, name
     plan.save(tmp_path / "plan")
-    fw.read_plan(tmp_path / "plan", workload).verify()
+    assert fw.read_plan(tmp_path / "plan", workload).verify().is_bound_checked
     assert [entry.name for entry in tmp_path.iterdir()] == ["plan"]
     assert {file.suffix for file in (tmp_path / "plan" / "allocation.parquet").iterdir()} == {
         ".parquet"

@@ -95,7 +95,7 @@ def test_the_same_plan_as_in_memory(tmp_path, size_of_blocks, case, sizes_of_mac
     streamed = stream(problem, tmp_path, algorithm, seed=3)
     assert_same(streamed, plan)
     streamed.save(tmp_path / "plan", overwrite=True)
-    fw.read_plan(tmp_path / "plan", problem.workload).verify()
+    assert fw.read_plan(tmp_path / "plan", problem.workload).verify().is_bound_checked
     assert {entry.name for entry in tmp_path.iterdir()} == {"workload", "plan"}
 
 
@@ -133,7 +133,7 @@ def test_no_plan_is_below_the_bound(
     )
     monkeypatch.setattr(bounds, "SHORT", short)
     monkeypatch.setattr(bounds, "MOST_ITEMS", most_items)
-    assert streamed_bound(problem) <= float(optimum) * (1 + 1e-9) + 1e-12
+    assert streamed_bound(problem).value <= float(optimum) * (1 + 1e-9) + 1e-12
 
 
 @TINY_BLOCKS
@@ -146,7 +146,9 @@ def test_the_bound_in_memory_where_choices_are_short(
     problem = pose(instance, machines, sizes, price_in=price_in, price_out=price_out)
     assume(problem.is_usable.all())
     monkeypatch.setattr(bounds, "SWEEPS", 12)
-    assert streamed_bound(problem) == pytest.approx(proven_bound(problem), rel=1e-9, abs=1e-12)
+    assert streamed_bound(problem).value == pytest.approx(
+        proven_bound(problem), rel=1e-9, abs=1e-12
+    )
 
 
 @pytest.fixture
@@ -294,7 +296,7 @@ def test_limits_stop_the_sweeps_of_a_streamed_bound(
     assert plan.bound <= free.bound
     assert (plan.bound < free.bound) == (not is_swept)
     plan.save(tmp_path / "plan")
-    fw.read_plan(tmp_path / "plan", problem.workload).verify()
+    assert fw.read_plan(tmp_path / "plan", problem.workload).verify().is_bound_checked
 
 
 def test_limits_stop_the_sweeps_of_a_bound_in_memory():
@@ -311,7 +313,7 @@ def test_limits_stop_the_sweeps_of_a_bound_in_memory():
 def test_a_bound_that_is_known_is_not_proven_again(monkeypatch):
     problem = spread_problem()
     known = problem.bound()
-    monkeypatch.setattr("fanwise.provision.bounds.proven_bound", None)
+    monkeypatch.setattr("fanwise.provision.bounds.prove_bound", None)
     assert problem.solve("gsp+cbp").bound == known
     assert problem.solve("gsp+ffbp", time_limit=0.0).bound == known
 

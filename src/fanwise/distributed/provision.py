@@ -8,6 +8,7 @@ the plan is the one that the same algorithms make in memory, for any number of p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,9 @@ import pyarrow.parquet as pq
 
 from fanwise.arrays.csr import Csr, IntArray, LongArray
 from fanwise.distributed.inputs import Inputs, open_inputs
-from fanwise.distributed.provision_bounds import paper_bound_on_spark, proven_bound_on_spark
+from fanwise.distributed.provision_bounds import paper_bound_on_spark, prove_bound_on_spark
 from fanwise.distributed.provision_passes import (
+    PACKED,
     SPLIT,
     CountChosen,
     CountMissed,
@@ -31,7 +33,7 @@ from fanwise.distributed.topics import read_topics
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
 from fanwise.provision.allocation import list_machines
-from fanwise.provision.bounds import stop_rule
+from fanwise.provision.bounds import StopRule
 from fanwise.provision.feasibility import bandwidth_needed, impossible
 from fanwise.provision.machines.packing import (
     Fill,
@@ -67,6 +69,7 @@ def solve_on_spark(
     time_limit: float | None = None,
     gap: float | None = None,
     progress: Progress = SILENT,
+    proof: bool = True,
     num_partitions: int | None = None,
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
@@ -78,7 +81,7 @@ def solve_on_spark(
     ----------
     path
         A workload folder.
-    tau, algorithm, scratch, seed, time_limit, gap, parameters
+    tau, algorithm, scratch, seed, time_limit, gap, proof, parameters
         As for :func:`fanwise.provision.streamed.solve.solve_streamed`; ``scratch`` must be a folder
         that Spark's workers and the driver share.
     num_partitions
@@ -90,7 +93,7 @@ def solve_on_spark(
     from fanwise.pipeline.session import active_session, spark_session, translated_errors
 
     fill = find_fill(algorithm)
-    run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress)
+    run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress, wants_proof=proof)
     room = Scratch(scratch)
     active = active_session()
 
@@ -134,7 +137,26 @@ def _state_problem(
         tau=np.zeros(0) if inputs.tau == "column" else None,
         counted_followers=inputs.followers,
     )
-    return Provisioning(workload, tau=inputs.tau, **parameters)
+    return ProblemOnDriver(
+        workload, tau=inputs.tau, num_in_need=inputs.facts.num_subscribers, **parameters
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ProblemOnDriver(Provisioning):
+    """A problem whose subscribers are elsewhere.
+
+    Attributes
+    ----------
+    num_in_need
+        How many of them need something.
+    """
+
+    num_in_need: int = 0
+
+    def emptiness(self) -> str | None:
+        """Say why there is nothing to decide, or None where there is something."""
+        return None if self.num_in_need else "no subscriber needs anything"
 
 
 class _Solve:
@@ -165,8 +187,8 @@ class _Solve:
             )
         with run.timed("bound"):
             num_pairs = int(self.inputs.followers.sum())
-            rule = stop_rule(run, total_price(problem, packing))
-            bound = proven_bound_on_spark(problem, self.inputs, num_pairs, rule)
+            rule = StopRule(run, total_price(problem, packing))
+            proven = prove_bound_on_spark(problem, self.inputs, num_pairs, rule)
             has_one_type = len(problem.types_allowed) == 1
             paper_bound = paper_bound_on_spark(problem, self.inputs) if has_one_type else None
         return put_together(
@@ -176,7 +198,8 @@ class _Solve:
             run,
             identity=identity,
             fingerprint=self.inputs.fingerprint,
-            bound=bound,
+            proven=proven,
+            stopped=rule.stopped,
             is_enough=True,
             allocation=allocation,
             scratch=self.room,
@@ -201,7 +224,8 @@ class _Solve:
                 cost = total_price(self.problem, packing)
             if best is None or cost < best[0]:
                 best = cost, variant, packing
-        assert best is not None
+        if best is None:
+            raise RuntimeError("everybody can be satisfied, but no pairs were chosen")
         return best[1:]
 
     def _count(self, variant: Provisioning) -> tuple[LongArray, int]:
@@ -230,7 +254,7 @@ class _Solve:
             blocks.broadcast(usable_rates(chooser)) as rates,
             blocks.broadcast(_list_parts(packing, self.problem.workload.num_topics)) as parts,
         ):
-            frame: DataFrame = blocks.frame.select("indptr", "indices", "demand", "ids", "needs")
+            frame: DataFrame = blocks.frame.select(*PACKED)
             chosen = frame.mapInArrow(partial(place_chosen, rates=rates, parts=parts), PLACED)
             in_turn = Window.partitionBy("topic").orderBy("subscriber")
             ranked = chosen.where(F.col("vm") == SPLIT).withColumn(

@@ -21,7 +21,11 @@ Broadcast = Any
 SPLIT = -1
 """In place of a machine: the topic is on several."""
 
-OPEN_SCHEMA = "settled double, subscriber binary, enough binary, lengths binary, topic binary"
+PACKED = ("indptr", "indices", "demand", "ids", "needs")
+"""What a block is packed into, with the ids of its subscribers."""
+OPEN_SCHEMA = (
+    "settled double, subscriber binary, enough binary, lengths binary, topic binary, place binary"
+)
 
 
 class Parts(NamedTuple):
@@ -126,21 +130,38 @@ class AddLeastBytes:
         return pa.RecordBatch.from_pydict({"bytes": pa.array([float(least.sum())])})
 
 
-@dataclass(frozen=True)
-class Settle:
-    """Settles subscribers; what is open comes back as arrays in a row."""
+class Packed(NamedTuple):
+    """A block: the interests and demands of its subscribers that need something, and their ids."""
 
-    prices: Broadcast
-    is_whole: bool
+    rows: Csr
+    demand: FloatArray
+    subscribers: IntArray
 
-    def __call__(self, block: Block) -> pa.RecordBatch:
-        from fanwise.provision.streamed.bounds import settle_block
 
-        enough = enough_of(block.demand, is_whole=self.is_whole)
-        found = settle_block(0, Csr(block.indptr, block.indices), enough, self.prices.value)
+def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[Packed]:
+    """Yield the blocks of batches with the columns :data:`PACKED`."""
+    for batch in batches:
+        for row in range(batch.num_rows):
+            indptr, indices, demand, ids, needs = (
+                np.frombuffer(batch.column(name)[row].as_buffer(), dtype=kind)
+                for name, kind in zip(PACKED, ("i8", "i4", "f8", "i4", "?"), strict=True)
+            )
+            yield Packed(Csr(indptr, indices), demand, ids[needs])
+
+
+def settle_blocks(
+    batches: Iterable[pa.RecordBatch], prices: Broadcast, is_whole: bool
+) -> Iterator[Any]:
+    """Settle subscribers; what is open comes back as arrays in a row."""
+    from fanwise.provision.streamed.bounds import settle_block
+
+    for block in unpack(batches):
+        enough = enough_of(block.demand, is_whole=is_whole)
+        found = settle_block(0, block.rows, enough, prices.value)
+        found = found._replace(subscriber=block.subscribers[found.subscriber])
         arrays = found._asdict()
         arrays.pop("settled")
-        return pa.RecordBatch.from_pydict(
+        yield pa.RecordBatch.from_pydict(
             {
                 "settled": pa.array([float(found.settled)]),
                 **{name: pa.array([array.tobytes()]) for name, array in arrays.items()},
@@ -148,28 +169,44 @@ class Settle:
         )
 
 
+class Priceable(NamedTuple):
+    """What it takes to price the covers of a block at the shares of a certificate."""
+
+    rates: FloatArray
+    priced: Any
+    weights: Any
+    tried: int
+    is_whole: bool
+
+
+def price_blocks(batches: Iterable[pa.RecordBatch], question: Broadcast) -> Iterator[Any]:
+    """Return the least price of the covers of each block."""
+    from fanwise.provision.certifying import price_block
+
+    rates, priced, weights, tried, is_whole = question.value
+    for block in unpack(batches):
+        place = np.searchsorted(block.subscribers, weights.subscriber)
+        is_here = place < len(block.subscribers)
+        is_here[is_here] = block.subscribers[place[is_here]] == weights.subscriber[is_here]
+        items = {
+            "row": place[is_here],
+            "place": weights.place[is_here],
+            "weight": weights.weight[is_here],
+        }
+        enough = enough_of(block.demand, is_whole=is_whole)
+        price = price_block(block.rows, rates, enough, priced, items, tried, pieces=1)
+        yield pa.RecordBatch.from_pydict({"price": pa.array([float(price)])})
+
+
 def place_chosen(
     batches: Iterable[pa.RecordBatch], rates: Broadcast, parts: Broadcast
 ) -> Iterator[Any]:
     """Turn blocks into chosen pairs with the machine of each, as far as the topic tells it."""
-    for batch in batches:
-        for row in range(batch.num_rows):
-            indptr, indices, demand, ids, needs = (
-                np.frombuffer(batch.column(name)[row].as_buffer(), dtype=kind)
-                for name, kind in (
-                    ("indptr", "i8"),
-                    ("indices", "i4"),
-                    ("demand", "f8"),
-                    ("ids", "i4"),
-                    ("needs", "?"),
-                )
-            )
-            found, topics = _choose(indptr, indices, demand, rates.value)
-            subscribers = np.repeat(ids[needs], np.diff(found))
-            vms = parts.value.vm_of_topic[topics]
-            yield pa.RecordBatch.from_pydict(
-                {"vm": vms, "topic": topics, "subscriber": subscribers}
-            )
+    for block in unpack(batches):
+        found, topics = _choose(*block.rows, block.demand, rates.value)
+        subscribers = np.repeat(block.subscribers, np.diff(found))
+        vms = parts.value.vm_of_topic[topics]
+        yield pa.RecordBatch.from_pydict({"vm": vms, "topic": topics, "subscriber": subscribers})
 
 
 def place_split(batches: Iterable[pa.RecordBatch], parts: Broadcast) -> Iterator[Any]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray
 from fanwise.planning.plan import certified_gap
-from fanwise.planning.problem import Run
+from fanwise.planning.problem import Run, Stopped
 from fanwise.provision.certifying import (
     Weights,
     no_weights,
@@ -101,14 +101,29 @@ def no_traffic(in_price: float, out_price: float, is_enough: IsEnough) -> Traffi
     return Traffic(0.0, no_weights())
 
 
-def stop_rule(run: Run, cost: float) -> IsEnough:
-    """Return what says whether a bound is enough for a plan of this cost, or the time is over."""
+class StopRule:
+    """Says whether a bound is enough for a plan of some cost, or the time is over.
 
-    def is_enough(bound: float) -> bool:
-        gap = certified_gap(cost, bound, is_feasible=True)
-        return run.is_over() or (run.gap is not None and gap is not None and gap <= run.gap)
+    Attributes
+    ----------
+    stopped
+        Why it said so, or that nothing was left to try.
+    """
 
-    return is_enough
+    def __init__(self, run: Run, cost: float) -> None:
+        self._run = run
+        self._cost = cost
+        self.stopped: Stopped = "exhausted"
+
+    def __call__(self, bound: float) -> bool:
+        gap = certified_gap(self._cost, bound, is_feasible=True)
+        if self._run.gap is not None and gap is not None and gap <= self._run.gap:
+            self.stopped = "gap"
+        elif self._run.is_over():
+            self.stopped = "limit"
+        else:
+            return False
+        return True
 
 
 def total_bound(
@@ -161,13 +176,12 @@ def prove_traffic(
     core = find_core(problem, charges, enough, rates)
     shares = share(core, is_enough=is_enough).shares
     rows = core.rows
-    indptr, indices = workload.interests
-    places = (rows.pair - indptr[rows.subscriber[rows.row]]).astype(np.int32)
+    starts = workload.interests.indptr
+    places = (rows.pair - starts[rows.subscriber[rows.row]]).astype(np.int32)
     always_even = core.pair_price > charges.outgoing
     followers = workload.num_followers
     weights = weigh(rows, shares, places, followers, always_even, workload.num_subscribers)
-    topics = indices[indptr[weights.subscriber] + weights.place]
-    priced = price_weights(weights, topics, charges, followers, core.num_forced)
+    priced = price_weights(weights, charges, followers, core.num_forced)
     items = slice_weights(weights, 0, workload.num_subscribers)
     tried = tried_in(workload.num_pairs)
     covers = price_block(workload.interests, rates, enough, priced, items, tried)

@@ -45,6 +45,8 @@ class Weights(NamedTuple):
         Topics whose copies are shared, ascending; whether all followers pay alike.
     subscriber, place, weight
         The other ones' shares: who pays, for which of its interests (from 0, by topic), how much.
+    item_topic
+        The topic of each weight, which need not be written down.
     """
 
     topics: IntArray
@@ -52,6 +54,7 @@ class Weights(NamedTuple):
     subscriber: IntArray
     place: IntArray
     weight: npt.NDArray[np.uint16]
+    item_topic: IntArray
 
     def tables(self, name: str) -> dict[str, pa.Table]:
         """Return the tables of the proof, named for what the shares are of."""
@@ -66,7 +69,7 @@ class Weights(NamedTuple):
 def no_weights() -> Weights:
     """Return the weights of copies that nobody shares."""
     ids: IntArray = np.zeros(0, dtype=np.int32)
-    return Weights(ids, np.zeros(0, dtype=np.bool_), ids, ids, np.zeros(0, dtype=np.uint16))
+    return Weights(ids, np.zeros(0, dtype=np.bool_), ids, ids, np.zeros(0, dtype=np.uint16), ids)
 
 
 class Priced(NamedTuple):
@@ -117,6 +120,7 @@ def weigh(
         subscriber=weights.subscriber[large],
         place=weights.place[large],
         weight=weights.weight[large],
+        item_topic=weights.item_topic[large],
     )
 
 
@@ -153,6 +157,7 @@ def _weigh(
         subscriber=subscriber[order].astype(np.int32),
         place=places[items][order].astype(np.int32),
         weight=weight[order],
+        item_topic=rows.topic[items][order],
     )
 
 
@@ -168,7 +173,6 @@ def _size(weights: Weights) -> int:
 
 def price_weights(
     weights: Weights,
-    item_topics: IntArray,
     charges: Charges,
     followers: LongArray,
     num_forced: LongArray,
@@ -177,8 +181,6 @@ def price_weights(
 
     Parameters
     ----------
-    item_topics
-        The topic of each weight.
     num_forced
         By topic: pairs that nobody can do without.
     """
@@ -189,7 +191,7 @@ def price_weights(
     is_listed[weights.topics] = True
     copies = np.where(is_listed, 0.0, np.ceil(num_forced / charges.held))
     sharers = np.maximum(np.minimum(followers, charges.held), 1.0)
-    most = _largest_sums(weights.weight, item_topics, charges.held)
+    most = _largest_sums(weights.weight, weights.item_topic, charges.held)
     return Priced(
         pair=charges.outgoing + np.where(is_even, charges.incoming / sharers, 0.0),
         paid=float(np.dot(copies, charges.incoming)),
@@ -221,6 +223,7 @@ def price_block(
     priced: Priced,
     items: Mapping[str, npt.NDArray[np.generic]],
     tried: int,
+    pieces: int = PIECES,
 ) -> float:
     """Return what the subscribers of a block pay at least.
 
@@ -240,7 +243,7 @@ def price_block(
         )
         return found
 
-    return sum(in_threads(price, cut_rows(rows.indptr, PIECES)))
+    return sum(in_threads(price, cut_rows(rows.indptr, pieces)))
 
 
 def slice_weights(weights: Weights, first: int, last: int) -> dict[str, npt.NDArray[np.generic]]:

@@ -340,7 +340,7 @@ class Provisioning(Problem):
         Where an algorithm solved the whole question, its bound is the one that counts; unless the
         certificate proves as much, it rests on the solver's word.
         """
-        from fanwise.provision.bounds import prove_bound, stop_rule
+        from fanwise.provision.bounds import StopRule, prove_bound
 
         if "_proven" in self.__dict__ or (run.time_limit is None and run.gap is None):
             proven = self._proven
@@ -348,7 +348,7 @@ class Provisioning(Problem):
             vms = outcome.tables["vms"]
             names = ("usd_per_hour", "in_bytes", "out_bytes")
             paid = (float(vms.column(name).to_numpy().sum()) for name in names)
-            proven = prove_bound(self, stop_rule(run, self.costs(*paid).total))
+            proven = prove_bound(self, StopRule(run, self.costs(*paid).total))
         solved = outcome.bound
         if solved is None or solved <= proven.value * (1 + HALF_TOLERANCE):
             proof = Proof(kind="duals", tables=proven.tables, proves=proven.value)

@@ -8,7 +8,7 @@ Neither the allocation nor the interests need to be in memory: rows come in chun
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np

@@ -27,11 +27,11 @@ def least_rent(rents: Sequence[float], amount: float, rooms: Sequence[float]) ->
     if len(offers) == 1:
         ((rent, room),) = offers
         return math.ceil(amount / room * (1 - RELATIVE_TOLERANCE)) * rent
-    packages = []
+    packages: list[tuple[float, float]] = []
     for rent, room in offers:
         most = max(math.ceil(amount / room * (1 - RELATIVE_TOLERANCE)), 1)
-        for power in range(most.bit_length()):  # any number is a sum of 1, 2, 4, ...
-            packages.append((min(room * 2**power, amount), rent * 2**power))
+        powers = [2**power for power in range(most.bit_length())]  # any number is a sum of some
+        packages += [(min(room * power, amount), rent * power) for power in powers]
     enough = amount * (1 - RELATIVE_TOLERANCE)
     packages.sort(key=lambda one: one[1] / min(one[0], enough))
     room, rent = (np.array(column) for column in zip(*packages, strict=True))

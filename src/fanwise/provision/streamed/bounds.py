@@ -16,7 +16,22 @@ from typing import NamedTuple
 import numpy as np
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
-from fanwise.provision.bounds import SUM_ROUNDING, rates_that_fit, total_bound
+from fanwise.provision.bounds import (
+    Proven,
+    Traffic,
+    no_traffic,
+    rates_that_fit,
+    total_bound,
+    whole_price,
+)
+from fanwise.provision.certifying import (
+    Weights,
+    price_block,
+    price_weights,
+    slice_weights,
+    tried_in,
+    weigh,
+)
 from fanwise.provision.pairs.charges import Charges, charge, whole_demand
 from fanwise.provision.pairs.core import Core, Rows, list_contests, split_charges
 from fanwise.provision.pairs.core_kernels import count_forced_pairs, settle_subscribers
@@ -41,7 +56,7 @@ MOST_ITEMS = 40_000_000
 class Prices(NamedTuple):
     """By topic: what a pair costs, opening a topic, and a pair at worst; and what is paid anyway.
 
-    ``rates`` are 0 for topics that fit no machine.
+    ``rates`` are 0 for topics that fit no machine; ``num_forced`` pairs nobody can do without.
     """
 
     rates: FloatArray
@@ -49,35 +64,65 @@ class Prices(NamedTuple):
     fixed: FloatArray
     worst: FloatArray
     paid: float
+    num_forced: LongArray
 
 
 class Open(NamedTuple):
-    """What is open in a block: its settled price, and by row and item what is not settled."""
+    """What is open in a block: its settled price, and by row and item what is not settled.
+
+    ``place`` is where an item's topic stands among its subscriber's interests.
+    """
 
     settled: float
     subscriber: IntArray
     enough: FloatArray
     lengths: LongArray
     topic: IntArray
+    place: IntArray
 
 
-def streamed_bound(problem: Provisioning, is_enough: IsEnough = never) -> float:
-    """Return what every plan costs at least; see :func:`fanwise.provision.bounds.proven_bound`.
+def streamed_bound(problem: Provisioning, is_enough: IsEnough = never) -> Proven:
+    """Return what every plan costs at least; see :func:`fanwise.provision.bounds.prove_bound`.
 
     Nothing is swept once a bound is enough.
     """
     if not np.any(problem.demand > 0):
-        return 0.0
-    return total_bound(problem, partial(traffic_bound, problem), is_enough)
+        return total_bound(problem, no_traffic, is_enough)._replace(value=0.0)
+    return total_bound(problem, partial(prove_traffic, problem), is_enough)
 
 
-def traffic_bound(
+def prove_traffic(
     problem: Provisioning, in_price: float, out_price: float, is_enough: IsEnough = never
-) -> float:
-    """Return what any plan's traffic costs at least, at these prices per byte."""
+) -> Traffic:
+    """Return what any plan's traffic costs at least at these prices per byte, and why."""
+    workload = problem.workload
     charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE)
-    bound = share(find_core(problem, charges), SWEEPS, is_enough).bound
-    return bound * (1 - SUM_ROUNDING * problem.workload.num_pairs)
+    enough = whole_demand(problem, RELATIVE_TOLERANCE)
+    core = find_core(problem, charges)
+    weights = weigh_core(core, charges, workload.num_followers, workload.num_subscribers, is_enough)
+    priced = price_weights(weights, charges, workload.num_followers, core.num_forced)
+    rates, tried = rates_that_fit(problem), tried_in(workload.num_pairs)
+
+    def price(block: Block) -> float:
+        items = slice_weights(weights, block.first, block.last)
+        wanted = enough[block.first : block.last]
+        return price_block(block.rows, rates, wanted, priced, items, tried, pieces=1)
+
+    covers = sum(in_order(price, blocks(workload.interests)))
+    return Traffic(whole_price(priced.paid + covers, workload.num_pairs), weights)
+
+
+def weigh_core(
+    core: Core,
+    charges: Charges,
+    followers: LongArray,
+    num_subscribers: int,
+    is_enough: IsEnough,
+) -> Weights:
+    """Share incoming copies over a core, and turn the shares into weights."""
+    shares = share(core, SWEEPS, is_enough).shares
+    always_even = core.pair_price > charges.outgoing
+    return weigh(core.rows, shares, core.rows.pair, followers, always_even, num_subscribers)
 
 
 def find_core(problem: Provisioning, charges: Charges) -> Core:
@@ -96,7 +141,8 @@ def make_prices(
     problem: Provisioning, charges: Charges, num_forced: LongArray, num_likely: LongArray
 ) -> Prices:
     """Split charges by what is forced and what is likely."""
-    return Prices(rates_that_fit(problem), *split_charges(problem, charges, num_forced, num_likely))
+    split = split_charges(problem, charges, num_forced, num_likely)
+    return Prices(rates_that_fit(problem), *split, num_forced)
 
 
 def settle_block(first: int, rows: Csr, enough: FloatArray, prices: Prices) -> Open:
@@ -108,13 +154,16 @@ def settle_block(first: int, rows: Csr, enough: FloatArray, prices: Prices) -> O
         0, len(enough), *rows, rates, enough, pair, prices.fixed, prices.worst, is_chosen, room
     )
     topics = rows.indices[items]
+    lengths = np.diff(indptr)
+    places = items - np.repeat(rows.indptr[subscriber], lengths)
     extra, is_kept, topic = keep_short_rows(lacks, indptr, topics, rates, pair, SHORT, room)
     return Open(
         price + extra,
         (subscriber[is_kept] + first).astype(np.int32),
         lacks[is_kept],
-        np.diff(indptr)[is_kept],
+        lengths[is_kept],
         topic,
+        places[np.repeat(is_kept, lengths)].astype(np.int32),
     )
 
 
@@ -129,7 +178,8 @@ def gather_core(parts: Iterable[Open], prices: Prices, charges: Charges) -> Core
         else:
             num_items += len(part.topic)
             found.append(part)
-    return Core(settled, np.zeros(0, dtype=np.bool_), _rows(found, prices, charges))
+    rows = _rows(found, prices, charges)
+    return Core(settled, np.zeros(0, dtype=np.bool_), rows, prices.pair, prices.num_forced)
 
 
 def _count(
@@ -166,10 +216,11 @@ def _price_alone(part: Open, prices: Prices) -> float:
 
 
 def _rows(found: list[Open], prices: Prices, charges: Charges) -> Rows:
-    """Put open rows together; places among the interests are not needed and not kept."""
+    """Put open rows together; a pair is known by its place among its subscriber's interests."""
     none = np.zeros(0, dtype=np.int32)
     subscriber: IntArray = np.concatenate([none, *(part.subscriber for part in found)])
     topic: IntArray = np.concatenate([none, *(part.topic for part in found)])
+    place: IntArray = np.concatenate([none, *(part.place for part in found)])
     enough: FloatArray = np.concatenate([np.zeros(0), *(part.enough for part in found)])
     lengths: LongArray = np.concatenate(
         [np.zeros(0, dtype=np.int64), *(part.lengths for part in found)]
@@ -181,7 +232,7 @@ def _rows(found: list[Open], prices: Prices, charges: Charges) -> Rows:
         subscriber=subscriber,
         enough=enough,
         indptr=indptr,
-        pair=topic,
+        pair=place,
         topic=topic,
         rate=prices.rates[topic],
         price=prices.pair[topic],

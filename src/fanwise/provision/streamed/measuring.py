@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from fanwise.planning.families import PROVISION
-from fanwise.planning.plan import certified_gap
-from fanwise.planning.problem import Run
+from fanwise.planning.plan import certified_gap, warnings_for
+from fanwise.planning.problem import Run, Stopped
+from fanwise.planning.proof import Proof
 from fanwise.provision.allocation import list_machines
+from fanwise.provision.bounds import Proven
 from fanwise.provision.machines.packing import Packing, loads
 from fanwise.provision.measuring import add_up_costs, keeps_limits
 from fanwise.provision.problem import Provisioning
@@ -34,7 +36,8 @@ def put_together(
     *,
     identity: str,
     fingerprint: str,
-    bound: float,
+    proven: Proven,
+    stopped: Stopped,
     is_enough: bool,
     allocation: Path,
     scratch: Scratch,
@@ -51,6 +54,9 @@ def put_together(
         objective, metrics = add_up_costs(problem, vms, in_bytes, out_bytes, copies, num_pairs)
     instances = [machine.instance for machine in packing.machines]
     is_feasible = is_enough and keeps_limits(problem, instances, *loads(problem, packing))
+    bound = float(proven.value)
+    gap = certified_gap(objective, bound, is_feasible=is_feasible)
+    proof = Proof(kind="duals", tables=proven.tables, proves=bound)
     run.seconds["total"] = run.elapsed()
     return StreamedPlan(
         problem=PROVISION.name,
@@ -58,12 +64,16 @@ def put_together(
         parameters=parameters_of(problem, run),
         objective=objective,
         bound=bound,
-        gap=certified_gap(objective, bound, is_feasible=is_feasible),
+        gap=gap,
         feasible=is_feasible,
         workload=fingerprint,
         tables=TablesOnDisk(vms, allocation),
         seconds={part: round(value, 6) for part, value in run.seconds.items()},
         metrics={**metrics, **(known or {}), **problem.judge(objective, bound)},
         id=identity,
+        proof=proof if run.wants_proof else None,
+        stopped=stopped,
+        limits=dict(run.limits_in_force),
+        warnings=warnings_for(problem, bound, gap),
         scratch=scratch,
     )

@@ -18,7 +18,7 @@ from fanwise.errors import ParameterError
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
 from fanwise.provision.allocation import list_machines
-from fanwise.provision.bounds import stop_rule
+from fanwise.provision.bounds import StopRule
 from fanwise.provision.feasibility import misses_out, refuse_impossible
 from fanwise.provision.machines import group
 from fanwise.provision.machines.packing import (
@@ -63,6 +63,7 @@ def solve_streamed(
     time_limit: float | None = None,
     gap: float | None = None,
     progress: Progress = SILENT,
+    proof: bool = True,
     **parameters: Any,
 ) -> StreamedPlan:
     """Make a plan for a workload whose pairs need not fit in memory.
@@ -83,9 +84,11 @@ def solve_streamed(
     time_limit, gap
         Once the time is over or the gap reached, the bound is improved no further. The plan is
         always finished, and is the same.
+    proof
+        Whether the plan carries the certificate of its bound.
     """
     fill = find_fill(algorithm)
-    run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress)
+    run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress, wants_proof=proof)
     needs = estimate_needs(read_header(local_path(path)))
     room = Scratch(scratch)
     try:
@@ -136,7 +139,8 @@ def _make(problem: Provisioning, fill: Fill, room: Scratch, run: Run) -> _Made:
             best = _Made(chosen, packing, cost, file)
         else:
             file.unlink()
-    assert best is not None
+    if best is None:
+        raise RuntimeError("everybody can be satisfied, but no pairs were chosen")
     return best
 
 
@@ -171,7 +175,8 @@ def _finish(
     with run.timed("fingerprint"), run.progress.step("taking the workload's fingerprint"):
         fingerprint = problem.workload.hash
     with run.timed("bound"), run.progress.step("proving the bound"):
-        bound = float(streamed_bound(problem, stop_rule(run, made.cost)))
+        rule = StopRule(run, made.cost)
+        proven = streamed_bound(problem, rule)
     plan = put_together(
         problem,
         algorithm,
@@ -179,7 +184,8 @@ def _finish(
         run,
         identity=identity,
         fingerprint=fingerprint,
-        bound=bound,
+        proven=proven,
+        stopped=rule.stopped,
         is_enough=made.chosen.is_enough,
         allocation=allocation,
         scratch=room,
