@@ -114,10 +114,18 @@ def test_existing_output_and_bad_input(spark, run, files, tmp_path):
     assert (status, err.count("\n")) == (2, 1)
     assert "no.csv: no such file" in err
     assert run(*files, "--out", tmp_path / "out")[0] == 0
-    (tmp_path / "out" / "stale").write_text("")
+    (tmp_path / "out" / "notes").write_text("mine")
     assert run(*files, "--out", tmp_path / "out")[0] == 2
+    status, _, err = run(*files, "--out", tmp_path / "out", "--overwrite")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "has notes in it, which is not part of a workload" in err
+    assert (tmp_path / "out" / "notes").read_text() == "mine"
+    (tmp_path / "out" / "notes").unlink()
+    stale = tmp_path / "out" / "topics.parquet" / "part-stale.parquet"
+    stale.write_text("")
+    assert run(*files, "--out", tmp_path / "out", "--window", "1h", "--overwrite")[0] == 2
     assert run(*files, "--out", tmp_path / "out", "--overwrite")[0] == 0
-    assert "stale" not in traces.remains(tmp_path / "out")
+    assert not stale.exists()
 
 
 QUICK = (  # for a Spark that does next to nothing

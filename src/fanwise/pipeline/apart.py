@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -27,9 +28,12 @@ class Jobs:
     def __init__(self) -> None:
         self._tag = f"fanwise-{uuid.uuid4().hex}"
         self._spark: SparkSession | None = None
+        self._is_stopped = False
 
     def attach(self, spark: SparkSession) -> None:
         """Mark the jobs that the calling thread will start in ``spark``."""
+        if self._is_stopped:  # while Spark was starting
+            raise CancelledError
         spark.sparkContext.addJobTag(self._tag)
         self._spark = spark
 
@@ -40,16 +44,16 @@ class Jobs:
             self._spark = None
 
     def stop(self, thread: threading.Thread) -> None:
-        """Cancel jobs until the thread that starts them has ended."""
+        """Cancel jobs until the thread that starts them has ended, with its Spark if it has one."""
+        self._is_stopped = True
         waited = 0.0
-        while self._spark is not None and thread.is_alive() and waited < _PATIENCE:
-            try:
-                self._spark.sparkContext.cancelJobsWithTag(self._tag)
-            except Exception:  # Spark is going down by itself
-                return
+        while thread.is_alive() and waited < _PATIENCE:
+            spark = self._spark
+            if spark is not None:
+                with suppress(Exception):  # Spark is going down by itself
+                    spark.sparkContext.cancelJobsWithTag(self._tag)
             thread.join(0.2)
             waited += 0.2
-        thread.join(1)
 
 
 def run_apart(work: Callable[[Jobs], Result]) -> Result:

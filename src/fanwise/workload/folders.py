@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import stat
+import threading
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -36,6 +37,9 @@ _SPECIAL = {
 }
 _unfinished: set[Path] = set()
 """Hidden outputs of this process that are neither in place nor removed yet."""
+_placing = threading.Lock()
+"""Held while an output is put in its place: what is going there is not to be removed."""
+_PATIENCE = 2.0  # seconds to wait for that
 
 
 def refuse_existing(
@@ -210,7 +214,8 @@ def atomic_folder(
     with _staged(Path(destination)) as (staging, place):
         staging.mkdir()
         yield staging
-        _put(staging, Path(destination), place, kind, overwrite=overwrite)
+        with _placing:
+            _put(staging, Path(destination), place, kind, overwrite=overwrite)
 
 
 @contextmanager
@@ -221,7 +226,8 @@ def atomic_file(
     refuse_existing(destination, kind, overwrite=overwrite)
     with _staged(Path(destination)) as (staging, place):
         yield staging
-        _put(staging, Path(destination), place, kind, overwrite=overwrite)
+        with _placing:
+            _put(staging, Path(destination), place, kind, overwrite=overwrite)
 
 
 @contextmanager
@@ -231,7 +237,7 @@ def _staged(given: Path) -> Iterator[tuple[Path, Path]]:
     remove_leftovers(place)
     staging = staging_path(place)
     created: list[Path] = []
-    _unfinished.add(staging)
+    remember(staging)
     try:
         _make_parents(place.parent, created)
         yield staging, place
@@ -242,7 +248,7 @@ def _staged(given: Path) -> Iterator[tuple[Path, Path]]:
         for folder in created:
             with suppress(OSError):  # not empty, as it should be
                 folder.rmdir()
-        _unfinished.discard(staging)
+        forget(staging)
 
 
 def _put(staging: Path, given: Path, place: Path, kind: OutputKind, *, overwrite: bool) -> None:
@@ -288,10 +294,26 @@ def staging_path(destination: Path) -> Path:
     return destination.parent / f".{destination.name}{_MARK}{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
+def remember(path: Path) -> None:
+    """Have a hidden file or folder removed with this process, if nobody does before."""
+    _unfinished.add(path)
+
+
+def forget(path: Path) -> None:
+    """Take back :func:`remember`."""
+    _unfinished.discard(path)
+
+
 def remove_unfinished() -> None:
-    """Remove every hidden output that this process has not finished."""
-    for staging in tuple(_unfinished):
-        _remove(staging)
+    """Remove every hidden output that this process has not finished; called at its end.
+
+    Nothing can be put in its place any more afterwards.
+    """
+    if _placing.acquire(timeout=_PATIENCE):  # and never released: the process is ending
+        own = f"{_MARK}{os.getpid()}-"  # a forked process ends without harm
+        for path in tuple(_unfinished):
+            if own in path.name:
+                _remove(path)
 
 
 atexit.register(remove_unfinished)

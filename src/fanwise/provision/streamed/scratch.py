@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from pathlib import Path
 
-from fanwise.workload.folders import remove_leftovers, staging_path
+from fanwise.workload.folders import forget, remember, remove_leftovers, staging_path
 
 
 class Scratch:
@@ -20,6 +20,7 @@ class Scratch:
         place = Path(tempfile.gettempdir() if parent is None else parent).absolute() / "scratch"
         remove_leftovers(place)
         folder = staging_path(place)
+        remember(folder)
         folder.mkdir()
         self.folder = folder
         self._finalizer = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -27,3 +28,4 @@ class Scratch:
     def close(self) -> None:
         """Remove the folder."""
         self._finalizer()
+        forget(self.folder)

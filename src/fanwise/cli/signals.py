@@ -1,0 +1,102 @@
+"""Ctrl-C and SIGTERM: the exit status that each means, and an end that leaves nothing half-written.
+
+The first signal is raised as an exception in the main thread, so that work in hand is undone, or
+kept where a command keeps the best so far. The second ends the process at once. Both can come
+while the main thread is inside a kernel, a solver or Spark, where Python hears nothing: a thread
+of its own listens too. It ends the process on the second signal, and after SIGTERM also when the
+main thread has not come back within a grace.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import NoReturn
+
+GRACE = 5.0
+"""Seconds from SIGTERM until the process ends in any case."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+WORDS: Mapping[int, str] = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+
+
+class Listener:
+    """Hears signals while a command runs.
+
+    Attributes
+    ----------
+    received
+        The first signal that came, None so far.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._is_done = False
+
+    @property
+    def status(self) -> int | None:
+        """The exit status that the signal means."""
+        return None if self.received is None else 128 + self.received
+
+    @contextmanager
+    def listening(self, *, to_the_end: bool) -> Iterator[None]:
+        """Listen inside the block, and afterwards too if the process ends there."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        # Who was started with Ctrl-C ignored, as behind nohup, goes on ignoring it.
+        heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+        before = {number: signal.signal(number, self._raise) for number in heard}
+        ear, mouth = os.pipe()
+        os.set_blocking(mouth, False)
+        former = signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, args=(ear,), daemon=True, name="signals").start()
+        try:
+            yield
+        finally:
+            self._is_done = True
+            if not to_the_end:
+                signal.set_wakeup_fd(former)
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+                os.close(mouth)  # ends the thread
+
+    def _raise(self, number: int, frame: FrameType | None) -> NoReturn:
+        if self._is_done or self.received is not None:
+            end_at_once(number)
+        self.received = number
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise SystemExit(128 + number)
+
+    def _watch(self, ear: int) -> None:
+        """End the process where the main thread cannot."""
+        heard: list[int] = []
+        while True:
+            may_wait = GRACE if signal.SIGTERM in heard else None
+            is_ready, _, _ = select.select([ear], [], [], may_wait)
+            if not is_ready:
+                end_at_once(signal.SIGTERM)
+            numbers = os.read(ear, 64)
+            if not numbers:
+                os.close(ear)
+                return
+            heard += [number for number in numbers if number in SIGNALS]
+            if len(heard) > 1:
+                end_at_once(heard[-1])
+
+
+def end_at_once(number: int) -> NoReturn:
+    """End the process now, without what is half-written."""
+    folders = sys.modules.get("fanwise.workload.folders")
+    if folders is not None:  # else nothing was written
+        with suppress(Exception):
+            folders.remove_unfinished()
+    with suppress(OSError):
+        os.write(2, f"fanwise: {WORDS[number]}, ended at once\n".encode())
+    os._exit(128 + number)
