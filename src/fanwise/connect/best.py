@@ -212,7 +212,7 @@ def _starts(search: Search) -> Iterator[IntArray]:
     search.take_prices(prices_of_gpa(problem, grown.edges))
     yield grown.edges
     _pass_on(grown)
-    plain = replace(search.run, settings={})
+    plain = replace(search.run, settings={}, limits_in_force={})
     if has_sum:
         yield edges_of(random_overlays.solve_average(problem, plain).tables["edges"])
     if has_degrees:

@@ -60,11 +60,12 @@ def solve(problem: Connection, run: Run) -> Outcome:
         )
     with run.progress.step("branch and bound"):
         answer = search(problem, run)
+    is_shown = answer.bound.value <= problem.value(answer.edges) * (1 + CLOSED)
     return Outcome(
         {"edges": edge_table(answer.edges)},
         bound=answer.bound.value,
         proof=answer.bound.proof,
-        metrics={"branched": answer.num_branched, "proven": answer.is_proven},
+        metrics={"branched": answer.num_branched, "proven": is_shown},
         stopped="exhausted" if answer.is_proven and answer.is_fewest else "limit",
     )
 

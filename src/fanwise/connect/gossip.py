@@ -62,6 +62,7 @@ def solve(problem: Connection, run: Run) -> Outcome:
     problem.require_budget("gossip")
     view = int(run.settings.get("view", VIEW))
     rounds = int(run.settings.get("rounds", ROUNDS))
+    run.default_limits(rounds=rounds)
     last = Round(0, as_edges([]), 0)
     with run.progress.step("rounds of gossip", total=rounds) as step:
         for last in gossip(problem, run.random(), view=view, rounds=rounds):
@@ -74,6 +75,7 @@ def solve(problem: Connection, run: Run) -> Outcome:
             "messages": last.num_messages,
             "messages_per_node": last.num_messages / max(1, problem.network.num_nodes),
         },
+        stopped="work" if last.number >= rounds else "exhausted",
     )
 
 

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fanwise.planning.verify import Check, at_most, expect, expect_equal
+from fanwise.connect.verify_complete import complete_overlay
+from fanwise.connect.verify_components import cuts, join_in_order, slots_of
+from fanwise.planning.families import CONNECT
+from fanwise.planning.verify import Check, at_most, expect, expect_equal, expect_metric
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
     from fanwise.workload.topic import TopicWorkload
 
-CHUNK = 1 << 20
 Ints = npt.NDArray[np.int64]
 
 
 def checks(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     """Recompute degrees, costs, components and the objective from the workload."""
     table = plan.tables["edges"]
-    missing = {"u", "v"} - set(table.column_names)
-    yield expect("columns", not missing, f"edges.parquet has no column {sorted(missing)}")
     u, v = (table.column(name).to_numpy() for name in ("u", "v"))
     num_nodes = workload.num_subscribers
     is_known = (u >= 0) & (u < num_nodes) & (v >= 0) & (v < num_nodes)
@@ -38,8 +38,10 @@ def checks(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     yield expect("each link once", not again.any(), _first("stands twice", again, u, v))
 
     yield from _check_parameters(workload, plan)
+    u, v = u.astype(np.int64), v.astype(np.int64)
     yield from _check_budgets(workload, plan, u, v)
-    yield from _check_objective(workload, plan, u.astype(np.int64), v.astype(np.int64))
+    yield from _check_objective(workload, plan, u, v)
+    yield from _check_search(workload, plan)
 
 
 def _first(what: str, wrong: npt.NDArray[np.bool_], u: Any, v: Any) -> str:
@@ -50,8 +52,10 @@ def _first(what: str, wrong: npt.NDArray[np.bool_], u: Any, v: Any) -> str:
 
 
 def _check_parameters(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
-    parameters, metrics = plan.parameters, plan.metrics
-    degree, edges = parameters.get("max_degree"), parameters.get("max_edges")
+    parameters = plan.parameters
+    missing = [name for name in CONNECT.parameters if name not in parameters]
+    yield expect("parameters", not missing, f"there is no {missing[:1]}")
+    degree, edges = parameters["max_degree"], parameters["max_edges"]
     has_column = workload.max_degree is not None
     yield expect(
         "max_degree",
@@ -61,22 +65,7 @@ def _check_parameters(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     yield expect(
         "max_edges", edges is None or _is_count(edges), f"parameters.max_edges is {edges!r}"
     )
-    average = parameters.get("avg_degree")
-    if average is not None:
-        yield expect_equal("avg_degree", edges, _share(average, workload.num_subscribers, 2))
-    ratio = parameters.get("budget_ratio")
-    if ratio is not None:
-        names = (("max_edges", "complete_edges"), ("max_degree", "complete_degree"))
-        for limit, complete in names:
-            whole = metrics.get(complete)
-            yield expect(complete, _is_count(whole), f"metrics.{complete} is {whole!r}")
-            if parameters.get(limit) is not None:
-                yield expect_equal(
-                    f"{limit} by ratio", parameters[limit], _share(ratio, metrics[complete])
-                )
-        one = (edges is None) != (degree is None)
-        yield expect("budget_ratio", one, "a budget ratio sets one of max_edges and max_degree")
-    weight, cost = parameters.get("topic_weight"), parameters.get("link_cost")
+    weight, cost = parameters["topic_weight"], parameters["link_cost"]
     yield expect("topic_weight", weight in ("one", "rate"), f"unknown topic_weight {weight!r}")
     has_positions = workload.positions is not None
     yield expect(
@@ -84,21 +73,50 @@ def _check_parameters(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
         cost is None or (cost == "distance" and has_positions),
         f"parameters.link_cost is {cost!r}, but nodes have no such cost",
     )
-    most = parameters.get("max_link_cost")
-    is_amount = isinstance(most, int | float) and not isinstance(most, bool) and most >= 0
+    most = parameters["max_link_cost"]
     yield expect(
         "max_link_cost",
-        most is None or (is_amount and cost is not None),
+        most is None or (_is_amount(most) and cost is not None),
         f"parameters.max_link_cost is {most!r} with link_cost {cost!r}",
     )
+    average, ratio = parameters["avg_degree"], parameters["budget_ratio"]
+    for name, value in (("avg_degree", average), ("budget_ratio", ratio)):
+        is_right = value is None or _is_amount(value)
+        yield expect(name, is_right, f"must be a number >= 0, got {value!r}")
+    if average is not None:
+        yield expect_equal("avg_degree", edges, _share(average, workload.num_subscribers, 2))
+    if ratio is not None:
+        yield from _check_ratio(workload, plan, ratio)
+
+
+def _check_ratio(workload: TopicWorkload, plan: Plan, ratio: float) -> Iterator[Check]:
+    """Check the complete overlay's size, made anew where that is quick, and the share of it."""
+    parameters, metrics = plan.parameters, plan.metrics
+    complete = complete_overlay(workload, parameters)
+    for place, (limit, name) in enumerate(
+        (("max_edges", "complete_edges"), ("max_degree", "complete_degree"))
+    ):
+        if complete is not None:
+            yield expect_metric(plan, name, complete[place])
+        whole = metrics.get(name)
+        yield expect(name, _is_count(whole), f"metrics.{name} is {whole!r}")
+        if parameters[limit] is not None:
+            yield expect_equal(f"{limit} by ratio", parameters[limit], _share(ratio, whole))
+    one = (parameters["max_edges"] is None) != (parameters["max_degree"] is None)
+    yield expect("budget_ratio", one, "a budget ratio sets one of max_edges and max_degree")
+
+
+def _is_amount(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value < math.inf  # type: ignore[operator]
 
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _share(share: float, of: int, parts: int = 1) -> int:
-    return math.floor(Fraction(str(share)) * of / parts)
+def _share(share: float, of: Any, parts: int = 1) -> int:
+    return math.floor(Fraction(str(share)) * int(of) / parts)
 
 
 def _check_budgets(workload: TopicWorkload, plan: Plan, u: Any, v: Any) -> Iterator[Check]:
@@ -115,30 +133,26 @@ def _check_budgets(workload: TopicWorkload, plan: Plan, u: Any, v: Any) -> Itera
         if problem is not None
     ]
     found = "; ".join(broken)
-    yield expect("budgets are kept", not broken or not plan.feasible, found)
-    yield expect(
-        "feasible", plan.feasible or bool(broken), "the plan says infeasible, but keeps its budgets"
-    )
-    yield expect("limits", not broken, f"infeasible: {found}")
-    yield expect_equal("links counted", plan.metrics.get("edges"), len(u))
-    most = int(degree.max()) if len(degree) else 0
-    yield expect_equal("largest degree", plan.metrics.get("max_degree"), most)
-    if parameters.get("link_cost") is not None:
-        yield expect_equal(
-            "cost of all links", plan.metrics.get("link_cost"), _cost(workload, plan, u, v)
-        )
+    yield expect("budgets are kept", not broken, found)
+    yield expect("feasible", plan.feasible, "the plan says infeasible, but keeps its budgets")
+    yield expect_metric(plan, "edges", len(u))
+    yield expect_metric(plan, "max_degree", int(degree.max(initial=0)))
+    yield expect_metric(plan, "mean_degree", 2 * len(u) / max(1, workload.num_subscribers))
+    if parameters["link_cost"] is not None:
+        yield expect_metric(plan, "link_cost", _cost(workload, plan, u, v))
 
 
 def _broken_degree(workload: TopicWorkload, limit: Any, degree: Any) -> str | None:
     if limit is None:
         return None
-    most = workload.max_degree if limit == "column" else np.full(len(degree), limit)
+    column = workload.max_degree
+    most = column if limit == "column" and column is not None else np.full(len(degree), limit)
     over = degree > most
     if not over.any():
         return None
     node = int(np.argmax(over))
     name = workload.subscriber_names[node].as_py()
-    return f"node {node} ({name!r}) has {degree[node]} links, more than {most[node]}"  # type: ignore[index]
+    return f"node {node} ({name!r}) has {degree[node]} links, more than {most[node]}"
 
 
 def _broken_edges(limit: int | None, num_edges: int) -> str | None:
@@ -158,73 +172,34 @@ def _cost(workload: TopicWorkload, plan: Plan, u: Any, v: Any) -> float:
         return 0.0
     return math.fsum(
         float(np.linalg.norm(workload.positions[u[a:b]] - workload.positions[v[a:b]], axis=1).sum())
-        for a, b in _cuts(np.arange(0, len(u) + 1))
+        for a, b in cuts(np.arange(0, len(u) + 1))
     )
 
 
 def _check_objective(workload: TopicWorkload, plan: Plan, u: Ints, v: Ints) -> Iterator[Check]:
-    weight = (
-        workload.rates
-        if plan.parameters["topic_weight"] == "rate"
-        else np.ones(workload.num_topics)
-    )
-    owners = np.repeat(
-        np.arange(workload.num_subscribers, dtype=np.int64), np.diff(workload.interests.indptr)
-    )
-    topics = workload.interests.indices.astype(np.int64)
-    root = np.arange(len(topics))
-    for one, other in _common_topics(workload, owners, topics, u, v):
-        _unite(root, one, other)
+    is_weighted = plan.parameters["topic_weight"] == "rate"
+    weight = workload.rates if is_weighted else np.ones(workload.num_topics)
+    _, topics = slots_of(workload)
+    root, is_useful = join_in_order(workload, u, v)
     is_root = root == np.arange(len(topics))
     wanted = np.bincount(topics, minlength=workload.num_topics)
     components = np.bincount(topics[is_root], minlength=workload.num_topics)
     objective = math.fsum((wanted - components) * weight)
     complete = math.fsum(np.maximum(wanted - 1, 0) * weight)
     yield expect_equal("objective", plan.objective, objective)
-    support = objective / complete if complete else 1.0
-    yield expect_equal("support", plan.metrics.get("support"), support)
+    yield expect_metric(plan, "support", objective / complete if complete else 1.0)
+    yield expect_metric(plan, "complete_value", complete)
+    yield expect_metric(plan, "useless_edges", int(np.count_nonzero(~is_useful)))
+    yield expect_metric(plan, "connected_topics", int(np.count_nonzero(components == 1)))
+    yield expect_metric(plan, "topics", int(np.count_nonzero(wanted)))
 
 
-def _common_topics(
-    workload: TopicWorkload, owners: Ints, topics: Ints, u: Ints, v: Ints
-) -> Iterator[tuple[Ints, Ints]]:
-    """Yield, for blocks of links, the rows of ``interests`` of both ends for each common topic."""
-    indptr = workload.interests.indptr
-    keys = owners * max(workload.num_topics, 1) + topics
-    sizes = np.diff(indptr)
-    few = np.where(sizes[u] <= sizes[v], u, v)
-    many = u + v - few
-    offsets = np.concatenate([[0], np.cumsum(sizes[few])])
-    for start, stop in _cuts(offsets):
-        length = sizes[few[start:stop]]
-        within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
-        one = np.repeat(indptr[few[start:stop]], length) + within
-        wanted = np.repeat(many[start:stop], length) * max(workload.num_topics, 1) + topics[one]
-        other = np.searchsorted(keys, wanted)
-        other[other == len(keys)] = 0
-        found = keys[other] == wanted if len(keys) else np.zeros(0, dtype=bool)
-        yield one[found], other[found]
-
-
-def _cuts(offsets: Ints) -> Iterator[tuple[int, int]]:
-    """Cut rows that start at ``offsets`` into blocks of about CHUNK entries."""
-    start, end = 0, len(offsets) - 1
-    while start < end:
-        stop = int(np.searchsorted(offsets, offsets[start] + CHUNK, side="right")) - 1
-        stop = min(max(stop, start + 1), end)
-        yield start, stop
-        start = stop
-
-
-def _unite(root: Ints, one: Ints, other: Ints) -> None:
-    """Hook the larger of two roots onto the smaller, and flatten, until nothing changes."""
-    while len(one):
-        a, b = root[one], root[other]
-        apart = a != b
-        one, other, a, b = one[apart], other[apart], a[apart], b[apart]
-        np.minimum.at(root, np.maximum(a, b), np.minimum(a, b))
-        while True:
-            flat = root[root]
-            if np.array_equal(flat, root):
-                break
-            root[:] = flat
+def _check_search(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
+    """Check what algorithms say of themselves, where it follows from something else."""
+    if "proven" in plan.metrics:
+        is_met = plan.bound is not None and at_most(plan.bound, plan.objective)
+        yield expect_metric(plan, "proven", is_met)
+    if "messages_per_node" in plan.metrics:
+        sent: Any = plan.metrics.get("messages")
+        yield expect("messages", _is_count(sent), f"must be a whole number >= 0, got {sent!r}")
+        yield expect_metric(plan, "messages_per_node", sent / max(1, workload.num_subscribers))

@@ -55,7 +55,7 @@ def _list_pairs(workload: TopicWorkload) -> Pairs:
     nodes, topics = slots_of(workload)
     order = np.argsort(topics, kind="stable")
     ends = np.cumsum(np.bincount(topics, minlength=workload.num_topics))
-    followers = [part for part in np.split(nodes[order], ends[:-1])] if len(ends) else []
+    followers = np.split(nodes[order], ends[:-1]) if len(ends) else []
     found: set[tuple[int, int]] = set()
     for part in followers:
         if len(part) * (len(part) - 1) // 2 > MOST_PAIRS:
@@ -139,7 +139,8 @@ def _bound_cases(
     is_open &= (links > 0)[:, None] & (pairs.cost <= money[:, None])
 
     value, rest = np.zeros(num_cases), np.zeros(num_cases)
-    gains, priced = np.zeros(decisions.shape), np.zeros(decisions.shape)
+    num_pairs = len(pairs.u)
+    gains, priced = np.zeros((num_cases, num_pairs)), np.zeros((num_cases, num_pairs))
     for topic, nodes, joins in pairs.topics:
         weight, share = question.weight[topic], prices.topic[topic]
         label = np.tile(np.arange(len(nodes)), (num_cases, 1))
@@ -162,7 +163,7 @@ def _bound_cases(
     largest = np.concatenate(
         [np.zeros((num_cases, 1)), np.cumsum(-np.sort(-gains, axis=1), axis=1)], axis=1
     )
-    most_links = np.clip(links, 0, gains.shape[1])
+    most_links = np.clip(links, 0, num_pairs)
     by_gains = largest[np.arange(num_cases), most_links]
     charge = prices.node[pairs.u] + prices.node[pairs.v] + prices.link + prices.cost * pairs.cost
     surplus = np.where(is_open, np.maximum(0.0, priced - charge), 0.0).sum(axis=1)

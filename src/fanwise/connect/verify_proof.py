@@ -273,7 +273,9 @@ def _sum_by_pair(
     size = (high - low) * num_nodes
     if size > SPARSE * max(len(key), 1):
         found, place = np.unique(key, return_inverse=True)
-        return found // num_nodes + low, found % num_nodes, np.bincount(place, weights=gain)
-    table = np.bincount(key, weights=gain, minlength=size)
-    found = np.flatnonzero(table)
-    return found // num_nodes + low, found % num_nodes, table[found]
+        sums: Floats = np.bincount(place, weights=gain).astype(np.float64)
+    else:
+        table = np.bincount(key, weights=gain, minlength=size).astype(np.float64)
+        found = np.flatnonzero(table).astype(np.int64)
+        sums = table[found]
+    return found // num_nodes + low, found % num_nodes, sums
