@@ -192,7 +192,9 @@ def _other_columns(values: pa.ChunkedArray, rng: random.Random) -> Iterator[tupl
     if pa.types.is_boolean(values.type):
         others: list[Any] = [not plain[row], None]
     elif pa.types.is_integer(values.type):
-        others = [plain[row] + 1, plain[row] - 1, -1, 2**31 - 1, None]
+        whole = np.iinfo(values.type.to_pandas_dtype())
+        others = [plain[row] + 1, plain[row] - 1, -1, 2**31 - 1]
+        others = [*(other for other in others if whole.min <= other <= whole.max), None]
     elif pa.types.is_floating(values.type):
         others = [plain[row] * 1.01 + 1e-3, -plain[row] - 1, math.nan, math.inf, 1e308, None]
     else:

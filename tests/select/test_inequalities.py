@@ -14,15 +14,16 @@ from tests.strategies import instances, odd_rates
 
 import fanwise as fw
 from fanwise.select.relaxing.covers import cover_inequalities, plain_inequalities, separate
-from fanwise.select.relaxing.gain_cuts import fit_gains, no_constants
+from fanwise.select.relaxing.gain_cuts import fit_gains
 
 
 def subsets(topics):
     return chain.from_iterable(combinations(topics, size) for size in range(len(topics) + 1))
 
 
-def assert_valid(instance, metric, coefficients, constants):
+def assert_valid(instance, metric, inequalities):
     """Nobody is more satisfied than its inequality says, whatever is served."""
+    coefficients, constants = inequalities.coefficients, inequalities.constants
     needs = select_oracle.demand(instance.rates, instance.interests, instance.tau)
     place = 0
     for v, topics in enumerate(instance.interests):
@@ -54,23 +55,24 @@ def problem_of(instance, metric):
 @given(data=st.data(), instance=instances(rates=odd_rates, max_topics=6, max_subscribers=4))
 def test_gain_cuts_hold_for_every_selection(data, instance):
     problem = problem_of(instance, "fractional")
-    coefficients, constants = plain_inequalities(problem), no_constants(problem)
-    assert_valid(instance, "fractional", coefficients, constants)
+    inequalities = plain_inequalities(problem)
+    assert_valid(instance, "fractional", inequalities)
     for _ in range(3):
         shares = data.draw(shares_for(instance))
-        before = constants + _reached(problem, coefficients, shares)
-        num_mixed = fit_gains(problem, shares, coefficients, constants)
-        after = constants + _reached(problem, coefficients, shares)
+        before = _reached(problem, inequalities, shares)
+        num_mixed = fit_gains(problem, shares, inequalities)
+        after = _reached(problem, inequalities, shares)
         assert np.count_nonzero(after < before - 1e-6) <= num_mixed
         assert (after <= before + 1e-5).all()
-        assert_valid(instance, "fractional", coefficients, constants)
+        assert_valid(instance, "fractional", inequalities)
 
 
-def _reached(problem, coefficients, shares):
+def _reached(problem, inequalities, shares):
     indptr, topics = problem.workload.interests
     rows = np.repeat(np.arange(problem.workload.num_subscribers), np.diff(indptr))
-    worth = coefficients * shares[topics]
-    return np.bincount(rows, weights=worth, minlength=problem.workload.num_subscribers)
+    worth = inequalities.coefficients * shares[topics]
+    many = problem.workload.num_subscribers
+    return inequalities.constants + np.bincount(rows, weights=worth, minlength=many)
 
 
 @settings(max_examples=50, deadline=None)
@@ -78,11 +80,11 @@ def _reached(problem, coefficients, shares):
 def test_covers_hold_for_every_selection(data, instance):
     problem = problem_of(instance, "binary")
     served = data.draw(shares_for(instance)) >= 0.5
-    coefficients, constants = cover_inequalities(problem, served), no_constants(problem)
-    assert_valid(instance, "binary", coefficients, constants)
+    inequalities = cover_inequalities(problem, served)
+    assert_valid(instance, "binary", inequalities)
     for _ in range(2):
-        separate(problem, data.draw(shares_for(instance)), coefficients)
-        assert_valid(instance, "binary", coefficients, constants)
+        separate(problem, data.draw(shares_for(instance)), inequalities)
+        assert_valid(instance, "binary", inequalities)
 
 
 def test_overlapping_topics_are_not_counted_twice():
@@ -90,7 +92,7 @@ def test_overlapping_topics_are_not_counted_twice():
     workload = fw.TopicWorkload.from_arrays([60.0, 60.0], [0, 0], [0, 1])
     problem = fw.Selection(workload, tau=100, capacity="50%", metric="fractional")
     shares = np.array([1.0, 0.5])
-    coefficients, constants = plain_inequalities(problem), no_constants(problem)
+    inequalities = plain_inequalities(problem)
     for _ in range(20):
-        fit_gains(problem, shares, coefficients, constants)
-    assert constants[0] + coefficients @ shares == pytest.approx(0.8, abs=1e-4)
+        fit_gains(problem, shares, inequalities)
+    assert _reached(problem, inequalities, shares)[0] == pytest.approx(0.8, abs=1e-4)

@@ -13,11 +13,12 @@ from tests.strategies import Instance, instances
 import fanwise as fw
 from fanwise.errors import ParameterError
 from fanwise.select.bounds import tight_bound
-from fanwise.select.exact import solve_milp
 from fanwise.select.greedy import greedy
 from fanwise.select.greedy import served_by as greedy_start
+from fanwise.select.milp import solve_milp
 from fanwise.select.relaxing.covers import cover_inequalities, plain_inequalities, separate
 from fanwise.select.relaxing.relaxation import Relaxation
+from fanwise.select.relaxing.tightening import tighten
 from fanwise.workload.generators.spotify import spotify
 
 
@@ -132,8 +133,7 @@ def test_every_iterate_proves_a_bound(metric, instance, fitted):
         for count in (0, 1, 7):
             relaxation.iterate(count)
             assert relaxation.bound() >= best - 1e-9
-            separate(problem, relaxation.shares, relaxation.coefficients)
-            relaxation.use(relaxation.coefficients)
+            tighten(relaxation)
             assert relaxation.bound() >= best - 1e-9
 
 
@@ -145,9 +145,10 @@ def test_cover_inequalities_hold_for_every_selection(instance):
     indptr, interests = problem.workload.interests
     for fitted in (0, 21, 42, 63):
         served = (fitted >> np.arange(num_topics)) % 2 == 1
-        coefficients = cover_inequalities(problem, served)
+        inequalities = cover_inequalities(problem, served)
         if fitted % 2:  # shares that break many of them
-            separate(problem, np.linspace(0.9, 0.1, num_topics), coefficients)
+            separate(problem, np.linspace(0.9, 0.1, num_topics), inequalities)
+        coefficients = inequalities.coefficients
         for other in range(2**num_topics):
             chosen = (other >> np.arange(num_topics)) % 2 == 1
             satisfied = problem.satisfaction(chosen) > 0

@@ -1,13 +1,13 @@
 """The best selection we know how to make, with the tightest bound we know how to prove.
 
-It starts from what every other heuristic here makes, ``greedy`` and the baselines, whatever the time
-limit, and is never worse; the smallest instances are searched through. Rounds alternate between
-the two sides of the gap: the relaxation, under inequalities fitted to a good selection and then to the relaxation itself (see
-:mod:`fanwise.select.relaxing.covers` and :mod:`fanwise.select.relaxing.gain_cuts`), lowers the
-bound and points to topics; rounding, greedy completion and dropping what earns least turn them into
-better selections. Small instances go to HiGHS at once, middling ones with what is left of the gap
-when rounds change nothing. It stops at the target gap, at the time limit, or when there is nothing
-left to try.
+It starts from what every other heuristic here makes, ``greedy`` and the baselines, whatever the
+time limit, and is never worse; the smallest instances are searched through. Rounds alternate
+between the two sides of the gap: the relaxation, under inequalities fitted to a good selection and
+then to the relaxation itself (see :mod:`fanwise.select.relaxing.covers` and
+:mod:`fanwise.select.relaxing.gain_cuts`), lowers the bound and points to topics; rounding, greedy
+completion and dropping what earns least turn them into better selections. Small instances go to
+HiGHS at once, middling ones with what is left of the gap when rounds change nothing. It stops at
+the target gap, at the time limit, or when there is nothing left to try.
 """
 
 from __future__ import annotations
@@ -130,9 +130,8 @@ class Search:
         return certified_gap(self.value, max(bound, self.value), is_feasible=True) or 0.0
 
     def _show(self) -> None:
-        self._step.note(
-            f"value {self.value:,.6g}  bound {self.bound:,.6g}  gap {100 * self._gap(self.bound):.3f}%"
-        )
+        gap = self._gap(self.bound)
+        self._step.note(f"value {self.value:,.6g}  bound {self.bound:,.6g}  gap {100 * gap:.3f}%")
 
 
 def solve(problem: Selection, run: Run) -> Outcome:

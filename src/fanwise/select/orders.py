@@ -47,18 +47,22 @@ def baselines(problem: Selection, run: Run) -> Iterator[npt.NDArray[np.bool_]]:
 
 
 def by_chance(problem: Selection, run: Run) -> Order:
+    """Return all topics in the order that the seed gives."""
     return run.random().permutation(problem.workload.num_topics)
 
 
 def by_followers(problem: Selection) -> Order:
+    """Return all topics, the most followed first."""
     return _descending(problem.workload.num_followers)
 
 
 def by_cost(problem: Selection) -> Order:
+    """Return all topics, the least costly first."""
     return np.argsort(problem.cost, kind="stable")
 
 
 def by_traffic(problem: Selection) -> Order:
+    """Return all topics, the largest rate x followers first."""
     return _descending(problem.workload.rates * problem.workload.num_followers)
 
 
