@@ -1,4 +1,4 @@
-"""The two stages one after the other: choose pairs, pack them."""
+"""The two stages one after the other: choose pairs, pack them; or both at once."""
 
 from __future__ import annotations
 
@@ -9,18 +9,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fanwise.arrays.csr import Csr
-from fanwise.planning.problem import Run
+from fanwise.planning.problem import Run, Stopped
 from fanwise.provision.feasibility import misses_out, refuse_impossible
 from fanwise.provision.machines.packing import Packing, group_pairs, least_price, total_price
 from fanwise.provision.problem import Provisioning
 
 
 class Staged(NamedTuple):
-    """Chosen pairs, where they are, and what that costs."""
+    """Chosen pairs, where they are, and what that costs.
+
+    Attributes
+    ----------
+    bound
+        What every plan costs at least, if that was found on the way.
+    stopped
+        Why the search ended, if there was one.
+    """
 
     pairs: Csr
     packing: Packing
     cost: float
+    bound: float | None = None
+    stopped: Stopped | None = None
+    is_interrupted: bool = False
 
 
 def run_stages(
@@ -29,51 +40,58 @@ def run_stages(
     """Choose pairs and pack them.
 
     With several types the first stage is run for each type alone as well, and whatever pairs it
-    chooses are packed on all of them: so the result is never dearer than with any single type. Our
-    best of both stages packs what other first stages choose too, unless no packing of it can be
-    cheaper: so it is never dearer than any combination of the paper's. Equal choices are packed
-    once.
+    chooses are packed on all of them: so the result is never dearer than with any single type.
+    Equal choices are packed once. Where both stages are ``exact``, or both ``best``, they are not
+    run one after the other: see :mod:`fanwise.provision.whole`.
     """
-    choose_pairs, pack = algorithms
     refuse_impossible(problem)
+    at_once = _both_at_once(algorithms)
+    return at_once(problem, run) if at_once else _one_after_the_other(problem, algorithms, run)
+
+
+def _both_at_once(
+    algorithms: tuple[Callable[..., Any], ...],
+) -> Callable[[Provisioning, Run], Staged] | None:
+    """Return what decides pairs and machines together, for the algorithms that have it."""
+    from fanwise.provision.machines import best_packing, exact_packing
+    from fanwise.provision.pairs import best_pairs, exact_pairs
+    from fanwise.provision.whole import exact, search
+
+    if algorithms == (exact_pairs.choose_pairs, exact_packing.pack):
+        return exact.solve
+    if algorithms == (best_pairs.choose_pairs, best_packing.pack):
+        return search.solve
+    return None
+
+
+def _one_after_the_other(
+    problem: Provisioning, algorithms: tuple[Callable[..., Any], ...], run: Run
+) -> Staged:
+    choose_pairs, pack = algorithms
     seen: list[Csr] = []
-    best: Staged | None = None
-    for choose in (choose_pairs, *_rivals(algorithms)):
-        for variant in _variants(problem):
-            if best is not None and run.is_over():
-                return best
-            with run.timed("select"):
-                pairs: Csr = choose(variant, run)
-                is_hopeless = best is not None and _least_cost(problem, pairs) >= best.cost
-            if is_hopeless or any(_are_equal(pairs, other) for other in seen):
-                continue
-            seen.append(pairs)
-            with run.timed("pack"):
-                packing: Packing = pack(problem, pairs, run)
-            cost = total_price(problem, packing)
-            if best is None or cost < best.cost:
-                best = Staged(pairs, packing, cost)
-    assert best is not None
-    return best
+    found: list[Staged] = []
+    for variant in variants(problem):
+        with run.timed("select"):
+            pairs: Csr = choose_pairs(variant, run)
+        least = min((staged.cost for staged in found), default=np.inf)
+        if least_cost(problem, pairs) >= least or any(are_equal(pairs, other) for other in seen):
+            continue
+        seen.append(pairs)
+        with run.timed("pack"):
+            packing: Packing = pack(problem, pairs, run)
+        found.append(Staged(pairs, packing, total_price(problem, packing)))
+    best = min(found, key=lambda staged: staged.cost)
+    return best._replace(stopped=best.packing.stopped)
 
 
-def _rivals(algorithms: tuple[Callable[..., Any], ...]) -> tuple[Callable[..., Csr], ...]:
-    """Return other first stages to try beside our best one."""
-    from fanwise.provision.machines import best_packing
-    from fanwise.provision.pairs import best_pairs, greedy_pairs, random_pairs
-
-    is_best = algorithms == (best_pairs.choose_pairs, best_packing.pack)
-    return (greedy_pairs.choose_pairs, random_pairs.choose_pairs) if is_best else ()
-
-
-def _least_cost(problem: Provisioning, pairs: Csr) -> float:
-    """What pairs cost at least, however they are packed."""
+def least_cost(problem: Provisioning, pairs: Csr) -> float:
+    """Return what pairs cost at least, however they are packed."""
     groups = group_pairs(problem, pairs)
     out_bytes = float(np.dot(groups.counts, groups.needs))
     return least_price(problem, groups) + problem.costs(0.0, 0.0, out_bytes).total
 
 
-def _variants(problem: Provisioning) -> Iterator[Provisioning]:
+def variants(problem: Provisioning) -> Iterator[Provisioning]:
     """Yield the problem, then with each type alone that can satisfy everybody."""
     yield problem
     if len(problem.types_allowed) == 1:
@@ -84,7 +102,8 @@ def _variants(problem: Provisioning) -> Iterator[Provisioning]:
             yield replace(problem, instance=machine.instance)
 
 
-def _are_equal(pairs: Csr, other: Csr) -> bool:
+def are_equal(pairs: Csr, other: Csr) -> bool:
+    """Whether two choices are the same, in the same order."""
     return np.array_equal(pairs.indptr, other.indptr) and np.array_equal(
         pairs.indices, other.indices
     )

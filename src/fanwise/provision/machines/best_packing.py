@@ -8,8 +8,8 @@ nothing. Where several types are allowed, each in turn makes up the fleet, and s
 the cheapest combination covers what is left of the volume. Small instances are improved by emptying
 machines and merging split topics.
 
-The paper's rungs are candidates as well, so the result is never dearer than any of them, and with
-several types never dearer than with any one. O(topics x log topics) per fleet tried.
+The paper's rungs come first, whatever the time limit, so the result is never dearer than any of
+them, and with several types never dearer than with any one. O(topics x log topics) per fleet tried.
 """
 
 from __future__ import annotations
@@ -78,24 +78,43 @@ def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
 
     Ends early at a packing that is proven to be the cheapest, and after the time limit.
     """
-    groups = group_pairs(problem, pairs)
-    if not len(groups.topics):
-        return EMPTY
+    return pack_on(problem, pairs, run, pack_by_rungs(problem, pairs, run))
+
+
+def pack_by_rungs(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
+    """Put chosen pairs on machines as the paper does, by the rung that is cheapest."""
     with run.progress.step("packing groups"):
-        search = _Search(problem, groups)
-        for attempt in search.attempts():
-            search.look_at(attempt)
-            if search.is_over or run.is_over():
-                break
+        search = _Search(problem, group_pairs(problem, pairs))
+        for base in problem.bases:
+            for fill in RUNGS:
+                if not search.is_over:
+                    packing = fill_base(problem, search.groups, base, fill)
+                    search.look_at(packing, may_improve=not run.is_over())
     return search.best
+
+
+def pack_on(problem: Provisioning, pairs: Csr, run: Run, start: Packing) -> Packing:
+    """Put chosen pairs on machines more cheaply than a packing of them, if we can."""
+    search = _Search(problem, group_pairs(problem, pairs), start)
+    if not search.is_over and not run.is_over():
+        with run.progress.step("packing groups"):
+            for attempt in search.attempts():
+                search.look_at(attempt)
+                if search.is_over or run.is_over():
+                    break
+    is_cut_short = not search.is_over and run.is_over()
+    return search.best._replace(stopped="limit" if is_cut_short else "exhausted")
 
 
 class _Search:
     """The cheapest packing so far, and what is left to try."""
 
-    def __init__(self, problem: Provisioning, groups: Groups) -> None:
+    def __init__(self, problem: Provisioning, groups: Groups, start: Packing | None = None) -> None:
         self.problem, self.groups = problem, groups
         self.best, self.price = EMPTY, math.inf
+        if start is not None or not len(groups.topics):
+            self.best = start or EMPTY
+            self.price = price_of(problem, self.best)
         self.least = least_price(problem, groups)
         in_bytes = float(np.dot(fewest_copies(problem, groups), groups.needs))
         self.incoming = problem.costs(0.0, in_bytes, 0.0).total
@@ -104,15 +123,23 @@ class _Search:
     def is_over(self) -> bool:
         return self.price <= self.least * (1 + ROUNDING)
 
-    def look_at(self, packing: Packing) -> None:
-        """Improve a packing as it is, then again on the cheapest types that hold it."""
+    def look_at(self, packing: Packing, *, may_improve: bool = True) -> None:
+        """Look at a packing on the cheapest types that hold it, and improve it.
+
+        It is improved as it is as well as on those types: either can be the better start.
+        """
         problem, groups = self.problem, self.groups
-        packing = improve(problem, groups, packing)
-        if len(problem.bins) > 1:
-            packing = downsize(problem, improve(problem, groups, downsize(problem, packing)))
-        price = price_of(problem, packing)
-        if price < self.price:
-            self.best, self.price = packing, price
+        has_types = len(problem.bases) > 1
+        found = [downsize(problem, packing) if has_types else packing]
+        if may_improve:
+            improved = improve(problem, groups, packing)
+            if has_types:
+                improved = downsize(problem, improve(problem, groups, downsize(problem, improved)))
+            found.append(improved)
+        for other in found:
+            price = price_of(problem, other)
+            if price < self.price:
+                self.best, self.price = other, price
 
     def is_hopeless(self, fleet: Sequence[Bin]) -> bool:
         """Whether nothing on such a fleet can be cheaper than the best so far."""
@@ -124,9 +151,6 @@ class _Search:
             yield from self.fill_one_type(base)
         if len(self.problem.bins) > 1:
             yield from self.fill_mixes()
-        for base in self.problem.bases:
-            for fill in RUNGS:
-                yield fill_base(self.problem, self.groups, base, fill)
 
     def fill_one_type(self, base: Bin) -> Iterator[Packing]:
         """Yield packings on fleets of one type, with the largest for topics that it cannot hold."""

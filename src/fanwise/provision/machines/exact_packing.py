@@ -1,4 +1,4 @@
-"""The cheapest packing of chosen pairs, by mixed-integer programming with HiGHS; tens of topics.
+"""The cheapest packing of chosen pairs: by a table for a dozen, with HiGHS for tens of topics.
 
 One whole number per topic and machine says how many of the topic's pairs are there, one binary
 whether any is, and one per type and machine whether that machine is rented. Pairs of a topic are
@@ -6,9 +6,10 @@ alike, so none of them has a variable of its own. Machines are ordered by rent: 
 each solution less to look at. The best packing is the start, and the answer at once where its cost
 is that of the volume and the fewest copies.
 
-Optimal for the pairs that the first stage chose, not for the whole problem. Within a time limit (a
-minute if none is given) or gap the best packing so far is kept, and the metric
-``packing_is_optimal`` says whether it is proven.
+Optimal for the pairs that the first stage chose; for the whole problem where that is ``exact``, too,
+by :mod:`fanwise.provision.whole.exact`. Within a time limit (a minute if none is given) or gap the
+best packing so far is kept, and the metric ``packing_is_optimal`` says whether it is proven to be
+the cheapest, with no gap at all.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
 from fanwise.errors import ParameterError
-from fanwise.planning.problem import Run
+from fanwise.planning.problem import Run, Stopped
 from fanwise.provision.machines import best_packing
+from fanwise.provision.machines.machine_kernels import ROUNDING
 from fanwise.provision.machines.packing import (
     Groups,
     Packing,
@@ -34,10 +36,14 @@ from fanwise.provision.machines.packing import (
     pairs_per_machine,
     price_of,
 )
-from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
+from fanwise.provision.problem import Provisioning
+from fanwise.provision.whole.table import pack_by_table
+from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 MAX_CELLS = 600
 """Topics times machines: above this the solver is hopeless."""
+SCALE = 1e4
+"""The cost of the packing to start from as HiGHS sees it: it tells costs apart to about 1e-6."""
 MAX_SECONDS = 60.0
 """Where no time limit is given: proofs that take longer take for ever."""
 
@@ -45,12 +51,14 @@ MAX_SECONDS = 60.0
 def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
     """Pack to optimality, or to the time limit or gap."""
     groups = group_pairs(problem, pairs)
+    found = pack_by_table(problem, groups)
+    if found is not None:
+        return found._replace(is_optimal=True, stopped="exhausted")
     start = best_packing.pack(problem, pairs, run)
     copies = fewest_copies(problem, groups)
-    price = price_of(problem, start)
-    if price <= least_price(problem, groups) * (1 + HALF_TOLERANCE):
-        return start._replace(is_optimal=True)
-    num_vms = _most_machines(problem, groups, copies, price)
+    if price_of(problem, start) <= least_price(problem, groups) * (1 + ROUNDING):
+        return start._replace(is_optimal=True, stopped="exhausted")
+    num_vms = _most_machines(problem, groups, copies, start)
     if len(groups.topics) * num_vms > MAX_CELLS:
         raise ParameterError(
             "pack",
@@ -58,24 +66,32 @@ def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
             f"{len(groups.topics):,} x {num_vms:,})",
             "exact",
         )
+    run.default_limits(time_limit=MAX_SECONDS)
     with run.progress.step("packing with HiGHS"):
         return _Model(problem, groups, copies, num_vms).solve(start, run)
 
 
-def _most_machines(problem: Provisioning, groups: Groups, copies: FloatArray, price: float) -> int:
+def _most_machines(
+    problem: Provisioning, groups: Groups, copies: FloatArray, start: Packing
+) -> int:
     """How many machines a packing can have that costs no more than one that is known.
 
     On one type, more machines than the fewest copies together never help. Any machine costs rent
-    and holds a pair.
+    and holds a pair. What the known packing spends on more than the fewest copies could be rent;
+    rents and copies are added up apart, as rent may be nothing beside traffic, or the reverse.
     """
     most = float(groups.counts.sum())
     if len(problem.bins) == 1:
         most = min(most, float(copies.sum()))
     cheapest = min(kind.rent for kind in problem.bins)
     if cheapest > 0:
-        incoming = problem.costs(0.0, float(np.dot(copies, groups.needs)), 0.0).total
-        most = min(most, math.floor((price - incoming) / cheapest * (1 + HALF_TOLERANCE)))
-    return max(int(most), 1)
+        rent = sum(problem.costs(each.usd_per_hour, 0.0, 0.0).total for each in start.machines)
+        used = np.bincount(
+            np.searchsorted(groups.topics, start.topic), minlength=len(groups.topics)
+        )
+        spare = problem.costs(0.0, float(np.dot(used - copies, groups.needs)), 0.0).total
+        most = min(most, math.floor((rent + spare) / cheapest * (1 + RELATIVE_TOLERANCE)))
+    return max(int(most), len(start.machines), 1)
 
 
 class _Model:
@@ -158,7 +174,7 @@ class _Model:
         num_columns = len(costs)
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = num_columns, len(self.rows)
-        model.col_cost_ = costs / scale
+        model.col_cost_ = costs * (SCALE / scale)
         model.col_lower_ = np.zeros(num_columns)
         counts = np.repeat(self.groups.counts, self.num_vms).astype(float)
         model.col_upper_ = np.concatenate([counts, np.ones(num_columns - self.cells)])
@@ -176,7 +192,7 @@ class _Model:
         solver.silent()
         solver.setOptionValue("threads", 1)  # the same plan on any machine
         solver.setOptionValue("mip_rel_gap", run.gap or 0.0)
-        solver.setOptionValue("mip_abs_gap", 1e-9)
+        solver.setOptionValue("mip_abs_gap", 0.0)
         left = MAX_SECONDS
         if run.time_limit is not None:
             left = max(run.time_limit - run.elapsed(), 0.0)
@@ -186,13 +202,18 @@ class _Model:
         hint.col_value = self._columns(start)
         solver.setSolution(hint)
         solver.run()
-        is_optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        status, gap = solver.getModelStatus(), solver.getInfo().mip_gap
+        stopped: Stopped = "limit"
+        if status == highspy.HighsModelStatus.kOptimal:
+            stopped = "gap" if run.gap and gap > RELATIVE_TOLERANCE else "exhausted"
         found = self._packing(np.asarray(solver.getSolution().col_value))
         if found is None:  # over a limit by less than HiGHS's tolerance
-            return start._replace(is_optimal=False)
+            return start._replace(
+                is_optimal=False, stopped="limit" if stopped == "limit" else "work"
+            )
         if price_of(self.problem, found) > scale:
             found = start
-        return found._replace(is_optimal=is_optimal)
+        return found._replace(is_optimal=stopped == "exhausted", stopped=stopped)
 
     def _columns(self, packing: Packing) -> npt.NDArray[np.float64]:
         """The program's columns for a packing, machines by falling rent."""

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
+from fanwise.planning.problem import Stopped
 from fanwise.provision.catalogue import Instance
 from fanwise.provision.machines.machine_kernels import Capacity, count_pairs, weigh_machines
 
@@ -84,7 +85,8 @@ class Groups(NamedTuple):
 class Packing(NamedTuple):
     """Parts of groups on machines: part i is ``num_pairs[i]`` pairs of ``topic[i]`` on ``vm[i]``.
 
-    ``is_optimal`` says whether it is proven to be the cheapest for its pairs, if that was tried.
+    ``is_optimal`` says whether it is proven to be the cheapest for its pairs, if that was tried;
+    ``stopped`` why the search for it ended, if there was one.
     """
 
     vm: IntArray
@@ -92,6 +94,7 @@ class Packing(NamedTuple):
     num_pairs: LongArray
     machines: Sequence[Instance]
     is_optimal: bool | None = None
+    stopped: Stopped | None = None
 
 
 EMPTY = Packing(

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from fanwise.arrays.csr import Csr, LongArray
 from fanwise.planning.problem import Run
 from fanwise.provision.pairs import greedy_pairs, random_pairs
-from fanwise.provision.pairs.charges import Charges, charge, prices_with_rent, whole_demand
+from fanwise.provision.pairs.charges import Charges, charge_ways, whole_demand
 from fanwise.provision.pairs.core import Core, find_core
 from fanwise.provision.pairs.core_kernels import gather_chosen
 from fanwise.provision.pairs.exact_pairs import cheapest_covers
@@ -34,11 +34,30 @@ MAX_ROUNDS = 50
 
 def choose_pairs(problem: Provisioning, run: Run) -> Csr:
     """Return the topics chosen for each subscriber, by id."""
-    charges = charge(problem, *prices_with_rent(problem), HALF_TOLERANCE)
+    ways = charge_ways(problem, HALF_TOLERANCE)
     with run.progress.step("choosing pairs"):
-        choices = [choose_together(problem, charges, run), *_others(problem, run)]
-    prices = [charges.price(_count(problem, pairs)) for pairs in choices]
+        choices = [
+            *choose_ways(problem, run),
+            greedy_pairs.choose_pairs(problem, run),
+            random_pairs.choose_pairs(problem, run),
+            *choose_alone(problem, run),
+        ]
+    # Whichever way the rent is charged, no packing costs less: the dearest way says most.
+    counts = [_count(problem, pairs) for pairs in choices]
+    prices = [max(charges.price(count) for charges in ways) for count in counts]
     return choices[int(np.argmin(prices))]
+
+
+def choose_ways(problem: Provisioning, run: Run) -> Iterator[Csr]:
+    """Yield pairs chosen together, for each way to charge the rent."""
+    for charges in charge_ways(problem, HALF_TOLERANCE):
+        yield choose_together(problem, charges, run)
+
+
+def choose_alone(problem: Provisioning, run: Run) -> Iterator[Csr]:
+    """Yield the cheapest cover of each subscriber, whatever others choose."""
+    is_chosen, _ = cheapest_covers(problem)
+    yield Csr(*gather_chosen(*problem.workload.interests, is_chosen))
 
 
 def choose_together(problem: Provisioning, charges: Charges, run: Run) -> Csr:
@@ -71,14 +90,6 @@ def _settle_down(
         if run.is_over() or not (reconsider_rows(*arguments) or close_topics(*arguments)):
             break
     return is_taken
-
-
-def _others(problem: Provisioning, run: Run) -> Iterator[Csr]:
-    """Yield the choices of the algorithms that look at each subscriber alone."""
-    yield greedy_pairs.choose_pairs(problem, run)
-    yield random_pairs.choose_pairs(problem, run)
-    is_chosen, _ = cheapest_covers(problem)
-    yield Csr(*gather_chosen(*problem.workload.interests, is_chosen))
 
 
 def _count(problem: Provisioning, pairs: Csr) -> LongArray:

@@ -43,15 +43,65 @@ def charge(problem: Provisioning, in_price: float, out_price: float, tolerance: 
     )
 
 
+SCARCE = 0.9
+"""The share of the rent that is charged for what machines run out of first, if not bandwidth."""
+
+
+def charge_ways(problem: Provisioning, tolerance: float) -> list[Charges]:
+    """Return the ways to charge the rent: for bandwidth, for topics, for connections, for both.
+
+    A machine that takes so many topics or connections at most is paid for by those that it has, as
+    it is by its bandwidth. Which of them it runs out of first is not known beforehand, so there is
+    one way of charging for each; where machines have no such limits, there is bandwidth alone.
+    Whichever way, no plan costs less than its pairs are charged.
+    """
+    plain = charge(problem, *prices_with_rent(problem), tolerance)
+    by_topic, by_pair = (
+        _least_rent_each(problem, [getattr(entry, name) for entry in problem.types_allowed])
+        for name in ("max_topics", "max_connections")
+    )
+    ways = [plain]
+    for has_topic, has_pair in ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5)):
+        if (has_topic and not by_topic) or (has_pair and not by_pair):
+            continue
+        in_price, out_price = (
+            problem.costs(0.0, 1.0, 0.0).total,
+            problem.costs(0.0, 0.0, 1.0).total,
+        )
+        rest = (1 - SCARCE) * _least_rent_of_bytes(problem)
+        ways.append(
+            Charges(
+                incoming=(in_price + rest) * problem.needs + SCARCE * has_topic * by_topic,
+                outgoing=(out_price + rest) * problem.needs + SCARCE * has_pair * by_pair,
+                held=plain.held,
+            )
+        )
+    return ways
+
+
+def _least_rent_each(problem: Provisioning, limits: list[int | None]) -> float:
+    """Return the least rent for one of what machines have a limit for; 0 if some have none."""
+    if not all(limits):
+        return 0.0
+    return min(
+        problem.costs(entry.usd_per_hour, 0.0, 0.0).total / (limit or 1)
+        for entry, limit in zip(problem.types_allowed, limits, strict=True)
+    )
+
+
+def _least_rent_of_bytes(problem: Provisioning) -> float:
+    return min(
+        problem.costs(entry.usd_per_hour, 0.0, 0.0).total / problem.usable_bytes(entry)
+        for entry in problem.types_allowed
+    )
+
+
 def prices_with_rent(problem: Provisioning) -> tuple[float, float]:
     """Return what a byte in and a byte out cost with the cheapest rent for their bandwidth.
 
     Rent is paid by the machine, but at least in proportion to what the machines move.
     """
-    rent = min(
-        problem.costs(entry.usd_per_hour, 0.0, 0.0).total / problem.usable_bytes(entry)
-        for entry in problem.types_allowed
-    )
+    rent = _least_rent_of_bytes(problem)
     in_price = problem.costs(0.0, 1.0, 0.0).total + rent
     out_price = problem.costs(0.0, 0.0, 1.0).total + rent
     return (in_price, out_price) if in_price + out_price > 0 else (1.0, 1.0)

@@ -1,0 +1,1 @@
+"""Both stages at once: the cheapest plan of all, for small instances."""

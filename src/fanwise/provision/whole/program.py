@@ -1,0 +1,400 @@
+"""The cheapest plan of all by one integer program with HiGHS; tens of pairs.
+
+Everything is a yes or no: whether a subscriber is sent a topic, whether a machine serves at least
+so many pairs of a topic, whether a machine is rented and of which type. Pairs of a topic are alike
+to machines, so which of them are where is left open; and machines are numbered by the first topic
+that they hold, which leaves one of all the plans that differ in their numbers alone.
+
+HiGHS keeps rows up to an absolute tolerance. What it returns is checked by the sums that
+verification makes; a machine that is overfull, or a subscriber that gets too little, is cut off by
+a row that holds for every plan (not all of this load together; at least one more topic), and the
+program is solved again. So limits are neither shrunk nor stretched.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import Csr, FloatArray
+from fanwise.planning.problem import Run, Stopped
+from fanwise.provision.catalogue import Instance
+from fanwise.provision.machines.packing import Packing, total_price
+from fanwise.provision.pairs.exact_pairs import cheapest_covers
+from fanwise.provision.problem import Provisioning
+from fanwise.provision.whole.covers import Wish, full_limits, list_wishes
+
+SCALE = 1e4
+"""The cost of the plan to start from as HiGHS sees it: it tells costs apart to about 1e-6."""
+SAME = 1e-9
+"""Relative: costs closer than this are equal."""
+MAX_ROUNDS = 200
+"""Times that a plan is cut off."""
+
+
+class Answer(NamedTuple):
+    """What HiGHS found: a plan, what every plan costs at least, and why it stopped."""
+
+    pairs: Csr
+    packing: Packing
+    cost: float
+    bound: float
+    is_optimal: bool
+    stopped: Stopped
+
+
+Row = tuple[list[int], list[float], float, float]
+
+
+class Program:
+    """The program for one problem, and up to so many machines.
+
+    Attributes
+    ----------
+    wishes, topics, most
+        What subscribers need; the topics that they could be sent, ascending; and of each, how many
+        pairs one machine serves at most.
+    """
+
+    def __init__(self, problem: Provisioning, start: Packing, cost: float) -> None:
+        self.problem = problem
+        self.limits = full_limits(problem)
+        self.needs = problem.needs.tolist()
+        self.wishes = list_wishes(problem)
+        followers: dict[int, int] = {}
+        for wish in self.wishes:
+            for topic in wish.topics:
+                followers[topic] = followers.get(topic, 0) + 1
+        self.topics = sorted(followers)
+        self.most = {topic: self._most_pairs(topic, followers[topic]) for topic in self.topics}
+        self.num_vms = self._most_machines(followers, start, cost)
+        self.num_kinds = len(problem.bins)
+        self.pair_of: dict[tuple[int, int], int] = {}
+        for wish in self.wishes:
+            for topic in wish.topics:
+                self.pair_of[wish.subscriber, topic] = len(self.pair_of)
+        self.first_level = {}
+        place = len(self.pair_of)
+        for topic in self.topics:
+            self.first_level[topic] = place
+            place += self.most[topic] * self.num_vms
+        self.first_rented = place
+        self.num_columns = place + self.num_vms * self.num_kinds
+        self.rows: list[Row] = []
+
+    def level(self, topic: int, vm: int, count: int) -> int:
+        """The column that says whether a machine serves at least so many pairs of a topic."""
+        return self.first_level[topic] + vm * self.most[topic] + count - 1
+
+    def rented(self, vm: int) -> list[int]:
+        """The columns that say whether a machine is rented, by type."""
+        first = self.first_rented + vm * self.num_kinds
+        return list(range(first, first + self.num_kinds))
+
+    def _most_pairs(self, topic: int, followers: int) -> int:
+        most = 1
+        for kind, limit in zip(self.problem.bins, self.limits, strict=True):
+            need = self.needs[topic]
+            held = math.floor(limit / need) - 1 if need > 0 else followers
+            most = max(most, min(held, kind.max_pairs))
+        return min(most, followers)
+
+    def _most_machines(self, followers: dict[int, int], start: Packing, cost: float) -> int:
+        """How many machines a plan can have that costs no more than one that is known.
+
+        Each holds a pair, and costs rent that is not spent on the least outgoing traffic. On one
+        type, each topic on machines of its own is no dearer than more machines than that.
+        """
+        problem = self.problem
+        most = len(start.machines)
+        bounds = [sum(followers.values())]
+        if len(problem.bins) == 1:
+            bounds.append(sum(-(-followers[t] // self.most[t]) for t in self.topics))
+        rent = min(kind.rent for kind in problem.bins)
+        is_chosen, hard = cheapest_covers(problem)
+        if rent > 0 and not len(hard):
+            out_bytes = float(problem.needs[problem.workload.interests.indices[is_chosen]].sum())
+            traffic = problem.costs(0.0, 0.0, out_bytes).total
+            left = max(cost - traffic, 0.0) + 4 * SAME * cost
+            bounds.append(math.floor(min(left / rent, 1e9)))
+        return max(most, min(bounds), 1)
+
+    def _add(
+        self, columns: list[int], values: list[float], low: float, high: float = math.inf
+    ) -> None:
+        self.rows.append((columns, values, low, high))
+
+    def build(self) -> None:
+        """Write down every row."""
+        for wish in self.wishes:
+            columns = [self.pair_of[wish.subscriber, topic] for topic in wish.topics]
+            self._add(columns, [min(rate / wish.enough, 1.0) for rate in wish.rates], 1.0)
+        for topic in self.topics:
+            self._serve(topic)
+        for vm in range(self.num_vms):
+            self._limit(vm)
+            if vm:
+                self._order(vm)
+
+    def _serve(self, topic: int) -> None:
+        """As many pairs are served as are chosen, and none without a machine."""
+        vms, most = range(self.num_vms), self.most[topic]
+        chosen = [
+            self.pair_of[wish.subscriber, topic] for wish in self.wishes if topic in wish.topics
+        ]
+        levels = [self.level(topic, vm, n) for vm in vms for n in range(1, most + 1)]
+        self._add(levels + chosen, [1.0] * len(levels) + [-1.0] * len(chosen), 0.0, 0.0)
+        copies = [self.level(topic, vm, 1) for vm in vms]
+        for pair in chosen:
+            self._add([*copies, pair], [1.0] * len(copies) + [-1.0], 0.0)
+        for vm in vms:
+            for n in range(1, most):
+                pair_of_levels = [self.level(topic, vm, n), self.level(topic, vm, n + 1)]
+                self._add(pair_of_levels, [1.0, -1.0], 0.0)
+            rented = self.rented(vm)
+            self._add([*rented, self.level(topic, vm, 1)], [1.0] * len(rented) + [-1.0], 0.0)
+
+    def _limit(self, vm: int) -> None:
+        """A machine is of one type, and moves and holds no more than that may."""
+        bins, rented, unit = self.problem.bins, self.rented(vm), max(self.limits)
+        self._add(rented, [1.0] * len(rented), 0.0, 1.0)
+        columns, values, copies = [], [], []
+        for topic in self.topics:
+            need = self.needs[topic] / unit
+            for n in range(1, self.most[topic] + 1):
+                columns.append(self.level(topic, vm, n))
+                values.append(-2 * need if n == 1 else -need)
+            copies.append(self.level(topic, vm, 1))
+        self._add(columns + rented, values + [limit / unit for limit in self.limits], 0.0)
+        for held, most in (
+            (copies, [float(min(kind.max_topics, len(copies))) for kind in bins]),
+            (columns, [float(min(kind.max_pairs, len(columns))) for kind in bins]),
+        ):
+            if min(most) < len(held):
+                self._add(held + rented, [-1.0] * len(held) + most, 0.0)
+
+    def _order(self, vm: int) -> None:
+        """The machine before holds a topic no later than any of this one."""
+        before = []
+        for topic in self.topics:
+            before.append(self.level(topic, vm - 1, 1))
+            columns = [*before, self.level(topic, vm, 1)]
+            self._add(columns, [1.0] * len(before) + [-1.0], 0.0)
+
+    def costs(self) -> FloatArray:
+        """Return the cost of each column."""
+        problem = self.problem
+        in_price, out_price = problem.costs(0, 1.0, 0).incoming, problem.costs(0, 0, 1.0).outgoing
+        costs = np.zeros(self.num_columns)
+        for (_, topic), pair in self.pair_of.items():
+            costs[pair] = out_price * self.needs[topic]
+        for vm in range(self.num_vms):
+            for topic in self.topics:
+                costs[self.level(topic, vm, 1)] = in_price * self.needs[topic]
+            costs[self.rented(vm)] = [kind.rent for kind in problem.bins]
+        return costs
+
+    def columns_of(self, pairs: Csr, packing: Packing) -> FloatArray:
+        """Return a plan as the program sees it."""
+        columns = np.zeros(self.num_columns)
+        for wish in self.wishes:
+            row = slice(pairs.indptr[wish.subscriber], pairs.indptr[wish.subscriber + 1])
+            for topic in pairs.indices[row].tolist():
+                columns[self.pair_of[wish.subscriber, topic]] = 1.0
+        held: list[dict[int, int]] = [{} for _ in packing.machines]
+        parts = (packing.vm.tolist(), packing.topic.tolist(), packing.num_pairs.tolist())
+        for vm, topic, count in zip(*parts, strict=True):
+            held[vm][topic] = count
+        kind_of = {kind.machine.instance: k for k, kind in enumerate(self.problem.bins)}
+        order = sorted(range(len(held)), key=lambda vm: min(held[vm]))
+        for place, vm in enumerate(order):
+            for topic, count in held[vm].items():
+                for n in range(1, count + 1):
+                    columns[self.level(topic, place, n)] = 1.0
+            columns[self.rented(place)[kind_of[packing.machines[vm].instance]]] = 1.0
+        return columns
+
+    def read(self, columns: npt.NDArray[np.float64]) -> tuple[dict[int, int], list[dict[int, int]]]:
+        """Return the topics of each wish as bits, by place, and the pairs of each machine."""
+        is_set = columns > 0.5
+        chosen = {
+            i: sum(
+                1 << place
+                for place, topic in enumerate(wish.topics)
+                if is_set[self.pair_of[wish.subscriber, topic]]
+            )
+            for i, wish in enumerate(self.wishes)
+        }
+        held = []
+        for vm in range(self.num_vms):
+            counts = {
+                topic: int(is_set[self.level(topic, vm, 1) :][: self.most[topic]].sum())
+                for topic in self.topics
+            }
+            held.append({topic: count for topic, count in counts.items() if count})
+        return chosen, held
+
+    def holds(self, kind: int, held: dict[int, int]) -> bool:
+        """Whether a type of machine holds pairs, by the sums that verification makes."""
+        in_bytes = out_bytes = 0.0
+        for topic in sorted(held):
+            in_bytes += self.needs[topic]
+            out_bytes += self.needs[topic] * held[topic]
+        entry = self.problem.bins[kind]
+        return (
+            in_bytes + out_bytes <= self.limits[kind]
+            and len(held) <= entry.max_topics
+            and sum(held.values()) <= entry.max_pairs
+        )
+
+    def cut_off(self, chosen: dict[int, int], held: list[dict[int, int]], rented: list[int]) -> int:
+        """Add rows that forbid what is no plan; return how many."""
+        before = len(self.rows)
+        for i, places in chosen.items():
+            if not self.wishes[i].is_met(places):
+                self._ask_for_more(self.wishes[i], places)
+        for load, kind in zip(held, rented, strict=True):
+            if load and not self.holds(kind, load):
+                self._forbid(load, kind)
+        return len(self.rows) - before
+
+    def _ask_for_more(self, wish: Wish, places: int) -> None:
+        """Ask for a topic beside as many as are still too little."""
+        for place in sorted(range(len(wish.topics)), key=wish.rates.__getitem__):
+            more = places | 1 << place
+            if not wish.is_met(more):
+                places = more
+        columns = [
+            self.pair_of[wish.subscriber, topic]
+            for place, topic in enumerate(wish.topics)
+            if not places >> place & 1
+        ]
+        self._add(columns, [1.0] * len(columns), 1.0)
+
+    def _forbid(self, load: dict[int, int], kind: int) -> None:
+        """Forbid a load, as little of it as is too much, on machines of types too small for it."""
+        for topic in sorted(load, key=self.needs.__getitem__):
+            while load.get(topic):
+                less = {**load, topic: load[topic] - 1}
+                less = {other: count for other, count in less.items() if count}
+                if self.holds(kind, less):
+                    break
+                load = less
+        able = [k for k in range(self.num_kinds) if self.holds(k, load)]
+        for vm in range(self.num_vms):
+            columns = [self.level(topic, vm, count) for topic, count in load.items()]
+            rented = self.rented(vm)
+            self._add(
+                columns + [rented[k] for k in able],
+                [1.0] * len(columns) + [-1.0] * len(able),
+                -math.inf,
+                len(columns) - 1.0,
+            )
+
+    def plan(self, chosen: dict[int, int], held: list[dict[int, int]]) -> tuple[Csr, Packing]:
+        """Return pairs, and each load on the cheapest type that holds it."""
+        rows: list[list[int]] = [[] for _ in range(self.problem.workload.num_subscribers)]
+        for i, places in chosen.items():
+            wish = self.wishes[i]
+            rows[wish.subscriber] = [t for p, t in enumerate(wish.topics) if places >> p & 1]
+        indptr = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+        pairs = Csr(indptr, np.array([topic for row in rows for topic in row], dtype=np.int32))
+        machines: list[Instance] = []
+        parts: list[tuple[int, int, int]] = []
+        for load in held:
+            if load:
+                kinds = (k for k in range(self.num_kinds) if self.holds(k, load))
+                kind = min(kinds, key=lambda k: self.problem.bins[k].rent)
+                parts += [(len(machines), topic, load[topic]) for topic in sorted(load)]
+                machines.append(self.problem.bins[kind].machine)
+        vm, topic, count = np.array(parts, dtype=np.int64).reshape(-1, 3).T
+        packing = Packing(vm.astype(np.int32), topic.astype(np.int32), count, tuple(machines))
+        return pairs, packing
+
+    def solve(
+        self, pairs: Csr, packing: Packing, run: Run, *, max_seconds: float, max_nodes: int | None
+    ) -> Answer:
+        """Return the cheapest plan found, the one to start from if none is cheaper."""
+        cost = total_price(self.problem, packing)
+        if cost <= 0:
+            return Answer(pairs, packing, cost, cost, is_optimal=True, stopped="exhausted")
+        self.build()
+        bound = 0.0
+        status: Stopped = "work"
+        gap = run.gap or 0.0
+        start = self.columns_of(pairs, packing)
+        for _ in range(MAX_ROUNDS):
+            left = max_seconds if run.time_limit is None else run.time_limit
+            left = max(left - run.elapsed(), 0.0)
+            solver = self._ask(start, cost, gap, left, max_nodes)
+            info = solver.getInfo()
+            if math.isfinite(info.mip_dual_bound):
+                bound = max(bound, float(info.mip_dual_bound) * cost / SCALE)
+            status = _status(solver, gap)
+            columns = np.asarray(solver.getSolution().col_value)
+            if len(columns) != self.num_columns:
+                break
+            chosen, held = self.read(columns)
+            rented = [int(np.argmax(columns[self.rented(vm)])) for vm in range(self.num_vms)]
+            if self.cut_off(chosen, held, rented):
+                if status == "limit":
+                    break
+                continue
+            found = self.plan(chosen, held)
+            if total_price(self.problem, found[1]) < cost * (1 - 1e-15):
+                pairs, packing = found
+            break
+        else:
+            status = "work"
+        least = total_price(self.problem, packing)
+        is_optimal = status == "exhausted" and bound >= least * (1 - SAME)
+        if is_optimal or bound > least:
+            bound = least
+        return Answer(pairs, packing, least, bound, is_optimal, status)
+
+    def _ask(
+        self, start: FloatArray, cost: float, gap: float, seconds: float, max_nodes: int | None
+    ) -> Any:
+        """Hand the program to HiGHS, with a plan to start from."""
+        import highspy
+
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = self.num_columns, len(self.rows)
+        model.col_cost_ = self.costs() * (SCALE / cost)
+        model.col_lower_ = np.zeros(self.num_columns)
+        model.col_upper_ = np.ones(self.num_columns)
+        model.row_lower_ = np.array([row[2] for row in self.rows])
+        model.row_upper_ = np.array([row[3] for row in self.rows])
+        lengths = [len(row[0]) for row in self.rows]
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = np.cumsum([0, *lengths]).astype(np.int32)
+        model.a_matrix_.index_ = np.concatenate([row[0] for row in self.rows]).astype(np.int32)
+        model.a_matrix_.value_ = np.concatenate([row[1] for row in self.rows])
+        model.integrality_ = [highspy.HighsVarType.kInteger] * self.num_columns
+        solver = highspy.Highs()
+        solver.silent()
+        solver.setOptionValue("threads", 1)  # the same plan on any machine
+        solver.setOptionValue("mip_rel_gap", gap)
+        solver.setOptionValue("mip_abs_gap", 0.0)
+        solver.setOptionValue("time_limit", seconds)
+        if max_nodes is not None:
+            solver.setOptionValue("mip_max_nodes", max_nodes)
+        solver.passModel(model)
+        hint = highspy.HighsSolution()
+        hint.col_value = start
+        solver.setSolution(hint)
+        solver.run()
+        return solver
+
+
+def _status(solver: Any, gap: float) -> Stopped:
+    """Say why HiGHS stopped."""
+    import highspy
+
+    status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kOptimal:
+        return "gap" if gap > 0 and solver.getInfo().mip_gap > SAME else "exhausted"
+    return "limit" if status == highspy.HighsModelStatus.kTimeLimit else "work"
