@@ -1,20 +1,21 @@
 """The best wiring we know how to make.
 
-It starts from the paper's algorithms, from packing with prices on brokers, and from compact sets of
-brokers filled with users of like interests (see :mod:`fanwise.wire.improving`). Of the cheapest,
-users move to wherever that lowers C1 + C2 most, as in migration, then swap with users of full
-brokers, and whole brokers change places. Then a few users at a time are detached and attached again
-at the least added cost, with a heat that falls. Very small instances go to branch and bound for
-what is left of the gap.
+The paper's algorithms come first, whatever the limits: packing, random, clustering, steiner-mixing
+and migration to its end. Instances with few cases go to branch and bound. Then there are starts by
+packing with prices on brokers, and by compact sets of brokers filled with users of like interests
+(see :mod:`fanwise.wire.improving`). Of the cheapest, users move to wherever that lowers C1 + C2
+most, as in migration, then swap with users of full brokers, and whole brokers change places. Then a
+few users at a time are detached and attached again at the least added cost, with a heat that falls.
+Other small instances go to branch and bound for what is left of the gap.
 
 It stops after work in proportion to the number of users, up to a limit, so that the same seed gives
 the same plan; at the time limit, if that comes first, or at the target gap.
 
-Guarantees, without a time limit: no load above the capacities is larger than under any of the
-paper's algorithms with the same seed, and where it is the same the cost is no higher. That holds
-where they are run: packing and random always, clustering and steiner-mixing up to
-``MOST_PAIRS`` pairs of a user and a broker, migration from packing as long as it takes no more
-than its share of the work.
+Guarantees: no load above the capacities is larger than under any of the paper's algorithms with the
+same seed, and where it is the same the cost is no higher. The time limit and the gap do not matter
+for that: what the paper can do is done first. It holds up to ``MOST_PAIRS`` pairs of a user and a
+broker; up to ``FEW_PAIRS`` also for the other starts of migration and for a tree per publisher.
+Above ``MOST_PAIRS`` it holds for packing and random alone: the others would take minutes.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.planning.plan import certified_gap
-from fanwise.planning.problem import Outcome, Run
+from fanwise.planning.problem import Bound, Outcome, Run, Stopped
 from fanwise.progress import Step
-from fanwise.wire import clustering, exact, packing, random_wiring, steiner_mixing
+from fanwise.wire import exact, migration, steiner_mixing
 from fanwise.wire.access_prices import cheapest_prices
 from fanwise.wire.branching import VALUE, begin_search, search_on
+from fanwise.wire.certifying import prove_by_prices, prove_by_search
 from fanwise.wire.ground import Ground
 from fanwise.wire.improving.annealing import Annealing
 from fanwise.wire.improving.descending import redirect_within, swap_within
@@ -41,8 +43,9 @@ from fanwise.wire.improving.sites import find_exchange, sum_access
 from fanwise.wire.problem import Wiring, make_tables
 from fanwise.wire.state import State, make_state
 
-MOST_PAIRS = 5_000_000
-"""Pairs of a user and a broker up to which clustering and steiner-mixing are starts: seconds."""
+MOST_PAIRS, FEW_PAIRS = 5_000_000, 10_000
+"""Pairs of a user and a broker up to which the paper's algorithms are all run, some of which take
+tens of seconds there; and up to which they are run with all their settings."""
 WORK_PER_USER, LEAST_WORK, MOST_WORK = 1_000_000.0, 1e7, 2e9
 """How far a search goes: see :mod:`fanwise.wire.improving.working`."""
 DESCENT_SHARE, EXCHANGE_SHARE = 0.2, 0.1
@@ -55,7 +58,10 @@ MOST_CENTRES = 4
 """Compact sets of brokers that are tried of each size; of a large problem one."""
 HOPELESS = 1.3
 """Over the best cost: where compact sets cost more, those with still fewer brokers are left out."""
-EXACT_NODES = 100_000
+FEW_CASES = 100_000
+"""Attachments up to which branch and bound looks at all of them, whatever the time limit."""
+EXACT_NODES = 300_000
+"""Branches of a small instance that are looked at: seconds."""
 
 Improve = Callable[[Ground, State, LongArray, int, FloatArray, float], tuple[int, int]]
 
@@ -71,16 +77,17 @@ class Search:
         work = min(WORK_PER_USER * self.ground.num_users + LEAST_WORK, MOST_WORK)
         self.work_limit = run.settings.get("effort", 1.0) * work
         self.work = np.zeros(1)
-        self.best: IntArray | None = None
+        self.best: IntArray = np.zeros(0, dtype=np.int32)
         self.key = self.latest = (np.inf, np.inf)
-        self.bound: float | None = None
-        self.metrics: dict[str, float] = {"moves": 0, "swaps": 0, "exchanges": 0, "changes": 0}
-        self.is_interrupted = False
+        self.proved: Bound | None = None
+        self.metrics: dict[str, int] = {"moves": 0, "swaps": 0, "exchanges": 0, "changes": 0}
+        self.is_interrupted = self.is_closed = False
+        run.default_limits(work=self.work_limit)
 
     def offer(self, state: State) -> tuple[float, float]:
         """Take an attachment if it is better; return its load above capacities, and its cost."""
         key = self.latest = excess_of(self.ground, state.load), state.cost
-        if self.best is None or key < self.key:
+        if not self.has_any or key < self.key:
             self.best, self.key = state.broker_of_user.copy(), key
             self._step.note(f"cost {key[1]:,.6g}")
         return key
@@ -99,8 +106,12 @@ class Search:
 
     def state(self) -> State:
         """Return the state of the best attachment."""
-        assert self.best is not None
         return make_state(self.ground, self.best)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether there is an attachment yet."""
+        return self.key[1] < np.inf
 
     @property
     def is_feasible(self) -> bool:
@@ -108,15 +119,29 @@ class Search:
 
     def is_over(self) -> bool:
         """Whether time is up, or the gap is small enough."""
-        if self.run.is_over():
-            return True
-        if self.run.gap is None or self.best is None:
+        return self.run.is_over() or self.is_near_enough()
+
+    def is_near_enough(self) -> bool:
+        """Whether the gap that was asked for is reached."""
+        if self.run.gap is None or not self.has_any:
             return False
-        if self.bound is None:
+        if self.proved is None:
             with self.run.timed("bound"):
-                self.bound = self.problem.bound()
-        gap = certified_gap(self.key[1], self.bound, is_feasible=self.is_feasible)
+                self.proved = self.problem.proved
+        gap = certified_gap(self.key[1], self.proved.value, is_feasible=self.is_feasible)
         return gap is not None and gap <= self.run.gap
+
+    def why_stopped(self) -> Stopped:
+        """Say why the search ended, once it has."""
+        if self.is_interrupted:
+            return "interrupted"
+        if self.is_closed:
+            return "exhausted"
+        if self.is_near_enough():
+            return "gap"
+        if self.run.is_over():
+            return "limit"
+        return "work" if self.is_feasible else "exhausted"
 
     def work_up_to(self, share: float) -> float:
         """Return the work at which a share of all of it is done from here."""
@@ -130,22 +155,30 @@ def solve(problem: Wiring, run: Run) -> Outcome:
         try:
             _search(search)
         except KeyboardInterrupt:
-            if search.best is None:
+            if not search.has_any:
                 raise
             search.is_interrupted = True
-    assert search.best is not None
+    stopped = search.why_stopped()
     return Outcome(
         make_tables(problem.ground, search.best),
-        bound=search.bound,
+        bound=None if search.proved is None else search.proved.value,
         metrics=search.metrics,
         is_interrupted=search.is_interrupted,
+        proof=None if search.proved is None else search.proved.proof,
+        stopped=stopped,
     )
 
 
 def _search(search: Search) -> None:
     run, ground = search.run, search.ground
+    with run.timed("papers"):
+        attachments, keys = _follow_the_paper(search)
+    if ground.num_brokers <= 1 or _num_cases(ground) <= FEW_CASES:
+        with run.timed("closing"):
+            _close(search)
+    if search.is_closed or search.is_over():
+        return
     row = users_in_a_row(ground)
-    attachments, keys = [], []
     with run.timed("starts"):
         for attachment in _starts(search, row):
             attachments.append(attachment)
@@ -157,22 +190,45 @@ def _search(search: Search) -> None:
         for place in [0, *by_cost[:NUM_DESCENTS]]:
             _descend(search, make_state(ground, attachments[place]))
         _polish(search)
-    is_closed = _close(search)
-    if search.is_feasible and not is_closed and not search.is_over():
+    if _is_small(ground) and not search.is_over():
+        with run.timed("closing"):
+            _close(search)
+    if search.is_feasible and not search.is_closed and not search.is_over():
         with run.timed("changes"):
             _anneal(search, row)
             _polish(search)
             _descend(search, search.state(), DESCENT_SHARE if search.is_large else 1.0)
 
 
-def _starts(search: Search, row: LongArray) -> Iterator[IntArray]:
-    """Yield attachments to start from, first of all that of packing."""
+def _follow_the_paper(search: Search) -> tuple[list[IntArray], list[tuple[float, float]]]:
+    """Run the paper's algorithms, whatever the limits; return the simpler ones' attachments."""
     problem, run, ground = search.problem, search.run, search.ground
-    yield packing.attach(problem)
-    yield random_wiring.attach(problem, run.random())
+    names = ["packing", "random"]
     if not search.is_large:
-        yield clustering.attach(problem)
-        yield steiner_mixing.attach(problem, run.random())
+        names += ["clustering", "steiner-mixing"]
+    attachments, keys = [], []
+    for name in names:
+        attachments.append(migration.start_from(problem, name, run))
+        keys.append(search.offer(make_state(ground, attachments[-1])))
+    has_few = problem.num_pairs <= FEW_PAIRS
+    if has_few:
+        drawn = steiner_mixing.attach(problem, run.random(), per_publisher=True)
+        search.offer(make_state(ground, drawn))
+    unlimited = Run(seed=run.seed, progress=run.progress)
+    to_migrate = attachments if has_few else attachments[: 0 if search.is_large else 1]
+    for attachment in to_migrate:
+        state = make_state(ground, attachment)
+        num_moves, _, is_interrupted = migration.migrate(ground, state, unlimited)
+        search.metrics["moves"] += num_moves
+        search.offer(state)
+        if is_interrupted:
+            raise KeyboardInterrupt
+    return attachments, keys
+
+
+def _starts(search: Search, row: LongArray) -> Iterator[IntArray]:
+    """Yield more attachments to start from."""
+    ground = search.ground
     yield pack_by_prices(ground)
     yield pack_largest_first(ground)
     for sets in compact_sets(ground, 1 if search.is_large else MOST_CENTRES):
@@ -259,7 +315,6 @@ def _exchange_brokers(search: Search) -> None:
 
 def _anneal(search: Search, row: LongArray) -> None:
     """Detach and attach a few users at a time, among the brokers in use where that is possible."""
-    assert search.best is not None
     ground = search.ground
     brokers = np.arange(ground.num_brokers, dtype=np.int32)
     if not ground.is_tree:
@@ -282,28 +337,44 @@ def _anneal(search: Search, row: LongArray) -> None:
         search.offer(make_state(search.ground, brokers[annealing.best]))
 
 
-def _close(search: Search) -> bool:
-    """Find the optimum of a very small instance, unless that takes too many branches.
+def _num_cases(ground: Ground) -> float:
+    return float(ground.num_brokers) ** min(ground.num_users, 100)
 
-    Says whether it is proven, or proven that nothing keeps the capacities.
+
+def _is_small(ground: Ground) -> bool:
+    return ground.num_users <= exact.MAX_USERS and ground.num_brokers <= exact.MAX_BROKERS
+
+
+def _close(search: Search) -> None:
+    """Find the optimum by branch and bound, unless that takes too many branches.
+
+    It is closed where the optimum is proven, or that nothing keeps the capacities.
     """
     ground = search.ground
-    if ground.num_brokers == 1:
-        search.bound = search.state().cost  # nobody has a choice
-        return True
-    is_small = ground.num_users <= exact.MAX_USERS and ground.num_brokers <= exact.MAX_BROKERS
-    if not is_small or search.is_over():
-        return False
-    assert search.best is not None
+    by_prices = prove_by_prices(search.problem.bound_parts)
+    if ground.num_brokers <= 1:  # nobody has a choice, and prices say so up to rounding
+        search.is_closed = True
+        search.proved = Bound(search.state().cost, by_prices.proof)
+        return
+    if not _is_small(ground):
+        return
+    has_few_cases = _num_cases(ground) <= FEW_CASES
+    search.run.default_limits(nodes=EXACT_NODES)
     order = exact.attaching_order(ground)
     question = exact.pose(ground, order)
     value = search.state().cost if search.is_feasible else np.inf
     tree = begin_search(question, search.best[order], value)
-    is_done = search_on(question, tree, 0.0, EXACT_NODES)
+    is_done, left = False, EXACT_NODES
+    while not is_done and left > 0 and (has_few_cases or not search.run.is_over()):
+        is_done = search_on(question, tree, 0.0, exact.NODES_PER_CALL)
+        left -= exact.NODES_PER_CALL
     if np.isfinite(tree.values[VALUE]):
         brokers = np.empty_like(search.best)
         brokers[order] = tree.best
         search.offer(make_state(ground, brokers))
-        if is_done:
-            search.bound = search.state().cost
-    return is_done
+    if is_done:
+        search.is_closed = True
+        if search.is_feasible:
+            search.proved = prove_by_search(
+                question, order, search.state().cost, by_prices, may_be_told=True
+            )

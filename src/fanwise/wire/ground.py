@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray, read_only
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.latencies import distance
-from fanwise.workload.content import ContentWorkload
+from fanwise.workload.content import ContentWorkload, PublishRates
 from fanwise.workload.traffic import measure_traffic
 
 TOLERANCE = 1e-9
@@ -104,10 +104,8 @@ def build_ground(
     capacities are multiplied by factors.
     """
     traffic = measure_traffic(workload)
-    assert workload.rates is not None
-    touches = merge_touches(
-        *traffic.wanted, workload.rates.indptr, workload.rates.indices, traffic.rate
-    )
+    indptr, channels, _ = cast(PublishRates, workload.rates)
+    touches = merge_touches(*traffic.wanted, indptr, channels, traffic.rate)
     num_brokers = workload.num_brokers
     access = workload.access_costs
     if access is None:

@@ -48,6 +48,7 @@ def solve(problem: Wiring, run: Run) -> Outcome:
         make_tables(ground, state.broker_of_user),
         metrics={"moves": num_moves, "rounds": num_rounds},
         is_interrupted=is_interrupted,
+        stopped="limit" if run.is_over() else "exhausted",
     )
 
 

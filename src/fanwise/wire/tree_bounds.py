@@ -44,7 +44,7 @@ def rooted_trees(core: FloatArray, pairs: Pairs, most: int) -> tuple[FloatArray,
 
 
 def cheapest_trees(pairs: Pairs, count: int, most: int) -> FloatArray:
-    """Return by k from 0 to ``most`` what a tree over k of some brokers costs at least, anywhere."""
+    """Return by k from 0 to ``most`` what a tree over k of the brokers costs at least."""
     everywhere = np.zeros(max(most, 1) + 1)
     parent = np.empty(count, dtype=np.int32)
     first_links(pairs, np.zeros(len(pairs.cost)), 0.0, parent, everywhere)

@@ -45,7 +45,7 @@ def wrong_parameter(plan: Plan) -> str | None:
     for name in FACTORS:
         value = plan.parameters.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or value < 0:
+        if not is_number or not 0 <= value < math.inf:  # type: ignore[operator]
             return f"parameters.{name} is {value!r}, not a finite number >= 0"
     return None
 

@@ -38,7 +38,7 @@ def gathering_bound(question: Question, prices: Any, trees: Any, parts: Any) -> 
 def star_costs(question: Question, prices: Any, parts: Any) -> Any:
     """Return by channel and broker what a message from there costs at least to all subscribers."""
     wants = question.traffic.wants
-    channel, user = np.nonzero(wants.T)
+    user = np.nonzero(wants.T)[1]
     counts = wants.sum(axis=0)
     starts = np.cumsum(counts) - counts
     links = access_rows(question.workload, user) + prices

@@ -14,7 +14,8 @@ def narrow(ground: Ground, brokers: IntArray) -> Ground:
     Costs stay as they are, with trees of their own for flows. The one tree of a topology passes
     through brokers without users, so it takes all of them.
     """
-    assert not ground.is_tree
+    if ground.is_tree:
+        raise ValueError("the one tree takes all brokers")
     core = np.ascontiguousarray(ground.core[np.ix_(brokers, brokers)])
     access = np.ascontiguousarray(ground.access[:, brokers])
     pairs, capacity = order_pairs(core), ground.capacity[brokers]
