@@ -15,68 +15,185 @@ as many rectangles, :mod:`fanwise.assign.crowding` bounds in another way. The be
 
 Unions are measured exactly. How many want an event is counted on a grid, in which only rectangles
 that hold a whole cell count.
+
+What was chosen on the way is the certificate: the lines of the grid, who was taken to have no
+broker in common, which brokers form a set, whose middles lie apart. All numbers follow from these
+and the workload.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.rectangle_kernels import Density
 from fanwise.arrays.rectangles import union_mass
-from fanwise.assign.crowding import least_cover
+from fanwise.assign.crowding import choose_cover
 from fanwise.assign.ground import Ground, depths
-from fanwise.assign.packing import brokers_apart
+from fanwise.assign.packing import list_apart
+from fanwise.planning.problem import Bound
+from fanwise.planning.proof import Proof
 
 if TYPE_CHECKING:
     from fanwise.assign.problem import Assignment
 
 MOST_CELLS = 1 << 18
 """Cells of the grid on which events are counted; sides beyond are thinned out, which is valid."""
+FEW_LINES = 1024
+"""So many lines of an axis are kept in any case; more, if there are more subscribers."""
+EVERYBODY = -1
+"""In place of the number of a class."""
 
 
-def lower_bound(problem: Assignment) -> float:
-    """Return a proven lower bound on the bandwidth of every feasible plan."""
+@dataclass(eq=False)
+class Choices:
+    """What a bound rests on beside the workload.
+
+    Attributes
+    ----------
+    apart
+        By level, subscribers with no broker in common where they meet, in order.
+    classes
+        Brokers of each class.
+    points
+        By level and class, subscribers whose middles lie apart.
+    """
+
+    grid: list[FloatArray] = field(default_factory=list)
+    apart: dict[int, LongArray] = field(default_factory=dict)
+    classes: list[LongArray] = field(default_factory=list)
+    points: dict[tuple[int, int], LongArray] = field(default_factory=dict)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the tables of the certificate, those with no row left out."""
+        axes = [np.full(len(lines), axis, np.int8) for axis, lines in enumerate(self.grid)]
+        numbers = [np.full(len(some), k, np.int32) for k, some in enumerate(self.classes)]
+        levels = [np.full(len(some), level, np.int8) for level, some in self.apart.items()]
+        places = [(*key, len(some)) for key, some in self.points.items()]
+        found = {
+            "grid": {"axis": (axes, np.int8), "line": (self.grid, np.float64)},
+            "apart": {"level": (levels, np.int8), "subscriber": (self.apart.values(), np.int32)},
+            "classes": {"broker": (self.classes, np.int32), "class": (numbers, np.int32)},
+            "points": {
+                "level": ([np.full(size, level) for level, _, size in places], np.int8),
+                "class": ([np.full(size, number) for _, number, size in places], np.int32),
+                "subscriber": (self.points.values(), np.int32),
+            },
+        }
+        tables = {
+            name: pa.table(
+                {key: np.concatenate([np.empty(0, kind), *parts]).astype(kind)
+                 for key, (parts, kind) in columns.items()}
+            )
+            for name, columns in found.items()
+        }  # fmt: skip
+        return {name: table for name, table in tables.items() if table.num_rows}
+
+
+def lower_bound(problem: Assignment) -> Bound:
+    """Return a proven lower bound on the bandwidth of every feasible plan, with its certificate."""
     ground = problem.ground
     wants = np.flatnonzero(ground.lo[:, 0] <= ground.hi[:, 0])
-    if len(wants) == 0:
-        return 0.0
+    choices = Choices()
+    total = sum(_bounds_of_levels(problem, wants, choices)) if len(wants) else 0.0
+    return Bound(total, Proof("duals", choices.tables(), total))
+
+
+def _bounds_of_levels(problem: Assignment, wants: LongArray, choices: Choices) -> Iterator[float]:
+    """Yield what the brokers of each level carry at least, and note what that rests on."""
+    ground = problem.ground
     lo, hi = ground.lo[wants], ground.hi[wants]
     union = union_mass(lo, hi, ground.density)
-    *inner, leaves = level_limits(ground, problem.limits(problem.lbf_max))
     grid = make_grid(lo, hi)
     measure = cell_measures(grid, ground.density)
     everybody = count_cells(grid, lo, hi)
-    apart, needed = 0.0, np.zeros(len(measure), dtype=np.int64)
-    classes = disjoint_classes(problem.candidates, ground)[wants]
-    for mine in split_classes(classes):
-        part_lo, part_hi = lo[mine], hi[mine]
-        own = brokers_needed(count_cells(grid, part_lo, part_hi), leaves)
-        exact = union_mass(part_lo, part_hi, ground.density) + beyond_one(own, measure)
-        slots = ground.alpha * count_brokers(problem.candidates, ground, wants[mine])
-        apart += max(exact, least_cover(part_lo, part_hi, slots, ground.density))
-        needed += own
-    total = 0.0
-    for level, limits in enumerate((*inner, leaves), start=1):
-        own = brokers_needed(everybody, limits)
-        apart_here = brokers_apart(ground, wants, grid, None if limits is leaves else level)
-        own = np.maximum(own, apart_here)
-        best = union + beyond_one(np.maximum(needed, own) if limits is leaves else own, measure)
+    levels = level_limits(ground, problem.limits(problem.lbf_max))
+    parts = _confine(problem, wants, grid, measure, levels[-1])
+    for level, limits in enumerate(levels):
+        is_last = level == len(levels) - 1
+        load = brokers_needed(everybody, limits)
+        apart, taken = list_apart(ground, wants, grid, None if is_last else level + 1)
+        confined = parts.needed if is_last else np.zeros_like(load)
+        needed = np.maximum(np.maximum(load, apart), confined)
+        by_cells = union + beyond_one(needed, measure)
         slots = ground.alpha * int(np.count_nonzero(limits))
-        best = max(best, least_cover(lo, hi, slots, ground.density))
-        total += max(best, apart) if limits is leaves else best
-    return total
+        crowded, chosen = choose_cover(lo, hi, slots, ground.density)
+        best = max(by_cells, crowded, parts.total if is_last else 0.0)
+        if best == by_cells:
+            if (needed > 1).any():
+                choices.grid = grid
+            kept = load
+            if beyond_one(np.maximum(load, confined), measure) < beyond_one(needed, measure):
+                choices.apart[level] = taken
+                kept = np.maximum(load, apart)
+            if beyond_one(kept, measure) < beyond_one(needed, measure):
+                choices.classes = parts.brokers
+        elif best == crowded:
+            choices.points[level, EVERYBODY] = wants[chosen]
+        else:
+            choices.grid, choices.classes = grid, parts.brokers
+            choices.points |= {(level, k): some for k, some in parts.points.items()}
+        yield best
 
 
-def count_brokers(candidates: Csr, ground: Ground, subscribers: LongArray) -> int:
-    """Return how many brokers with a share any of the subscribers may use."""
+@dataclass(frozen=True, eq=False)
+class Confined:
+    """What sets of leaves without a subscriber in common carry for those confined to them.
+
+    Attributes
+    ----------
+    needed
+        Brokers of all sets together in each cell.
+    total
+        What they carry.
+    brokers, points
+        Of each set; whose middles the total rests on, by set.
+    """
+
+    needed: LongArray
+    total: float
+    brokers: list[LongArray]
+    points: dict[int, LongArray]
+
+
+def _confine(
+    problem: Assignment,
+    wants: LongArray,
+    grid: list[FloatArray],
+    measure: FloatArray,
+    limits: LongArray,
+) -> Confined:
+    ground = problem.ground
+    total, needed = 0.0, np.zeros(len(measure), dtype=np.int64)
+    brokers: list[LongArray] = []
+    points: dict[int, LongArray] = {}
+    classes = disjoint_classes(problem.candidates, ground)[wants]
+    for number, mine in enumerate(split_classes(classes)):
+        lo, hi = ground.lo[wants[mine]], ground.hi[wants[mine]]
+        own = brokers_needed(count_cells(grid, lo, hi), limits)
+        by_cells = union_mass(lo, hi, ground.density) + beyond_one(own, measure)
+        brokers.append(usable_brokers(problem.candidates, ground, wants[mine]))
+        slots = ground.alpha * len(brokers[-1])
+        crowded, chosen = choose_cover(lo, hi, slots, ground.density)
+        if crowded > by_cells:
+            points[number] = wants[mine[chosen]]
+        total += max(by_cells, crowded)
+        needed += own
+    return Confined(needed, total, brokers, points)
+
+
+def usable_brokers(candidates: Csr, ground: Ground, subscribers: LongArray) -> LongArray:
+    """Return the brokers with a share that any of the subscribers may use."""
     is_used = np.zeros(ground.num_brokers, dtype=np.bool_)
     mark_brokers(*candidates, subscribers, is_used)
-    return int(np.count_nonzero(is_used & (ground.share > 0)))
+    return np.flatnonzero(is_used & (ground.share > 0))
 
 
 @kernel
@@ -127,7 +244,7 @@ def brokers_needed(counts: LongArray, limits: LongArray) -> LongArray:
 def make_grid(lo: FloatArray, hi: FloatArray, most: int = MOST_CELLS) -> list[FloatArray]:
     """Return cutting places of each axis: all sides of rectangles, or evenly ranked ones."""
     dims = lo.shape[1]
-    each = max(int(most ** (1 / dims)), 2)
+    each = max(min(int(most ** (1 / dims)), max(FEW_LINES, len(lo))), 2)
     grid = []
     for axis in range(dims):
         sides = np.unique(np.concatenate([lo[:, axis], hi[:, axis]]))

@@ -26,20 +26,32 @@ def least_cover(lo: FloatArray, hi: FloatArray, rectangles: int, density: Densit
 
     Exact for one rectangle.
     """
-    best = 0.0
+    return choose_cover(lo, hi, rectangles, density)[0]
+
+
+def choose_cover(
+    lo: FloatArray, hi: FloatArray, rectangles: int, density: Density
+) -> tuple[float, LongArray]:
+    """Return the bound of :func:`least_cover`, and the boxes whose middles prove it.
+
+    One rectangle is around all boxes, which needs no choice.
+    """
+    best: tuple[float, LongArray] = 0.0, np.empty(0, dtype=np.int64)
     if not 1 <= rectangles < min(len(lo), MOST_POINTS):
         return best
     if rectangles == 1:
         low, high = bounding_box(lo, hi)
-        return union_mass(low[None], high[None], density)
-    points = choose_points((lo + hi) / 2, MOST_POINTS)
-    for count in sorted({rectangles + 1, rectangles + 2, len(points)}):
-        if rectangles < count <= len(points) and num_ways(count, rectangles) <= MOST_WAYS:
-            best = max(best, _share(points[:count], rectangles, density))
+        return union_mass(low[None], high[None], density), best[1]
+    middles = (lo + hi) / 2
+    chosen = choose_points(middles, MOST_POINTS)
+    for count in sorted({rectangles + 1, rectangles + 2, len(chosen)}):
+        if rectangles < count <= len(chosen) and num_ways(count, rectangles) <= MOST_WAYS:
+            value = _share(middles[chosen[:count]], rectangles, density)
+            best = max(best, (value, chosen[:count]), key=lambda found: found[0])
     return best
 
 
-def choose_points(points: FloatArray, count: int) -> FloatArray:
+def choose_points(points: FloatArray, count: int) -> LongArray:
     """Return points far apart, each the one whose least box with those before is the largest."""
     chosen = [int(np.argmin(points.sum(axis=1)))]
     nearest = np.full(len(points), np.inf)
@@ -50,7 +62,7 @@ def choose_points(points: FloatArray, count: int) -> FloatArray:
         if nearest[farthest] <= 0:
             break
         chosen.append(farthest)
-    return points[chosen]
+    return np.array(chosen, dtype=np.int64)
 
 
 def _share(points: FloatArray, rectangles: int, density: Density) -> float:

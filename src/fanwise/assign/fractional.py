@@ -16,17 +16,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from fanwise.arrays.csr import IntArray
+from fanwise.arrays.csr import Csr, IntArray
 from fanwise.assign.greedy import choices_of, rows_of
-from fanwise.assign.priced_bounds import Market, Prices, priced_bound
+from fanwise.assign.priced_bounds import Market, Priced, Prices, priced_bound
 from fanwise.assign.problem import Assignment
 from fanwise.assign.slp_steps.coreset import Knobs, RelaxedTypes, relax_types
-from fanwise.assign.slp_steps.level import level_of_leaves
+from fanwise.assign.slp_steps.level import level_of_leaves, take_rows
+from fanwise.planning.problem import Bound
+from fanwise.planning.proof import Proof
 
 EVERYBODY = "everybody"
 MOST_PAIRS = 8000
 """Pairs of a type and a broker in time above which nobody waits for the relaxation."""
+SMALL, BYTES_PER_SUBSCRIBER = 16384, 16
+"""How large a certificate may be: so many bytes, or so many for each subscriber."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Fractional:
     """
 
     value: float | None
-    bound: float | None
+    bound: Bound | None
     of: str
 
 
@@ -60,7 +66,7 @@ def fractional(problem: Assignment, accuracy: float = 0.02) -> Fractional:
         why = f"{pairs:,} pairs of a type and a broker are more than {MOST_PAIRS:,}"
         return Fractional(None, None, f"nobody: {why}")
     if len(wanting) == 0:
-        return Fractional(0.0, 0.0, EVERYBODY)
+        return Fractional(0.0, None, EVERYBODY)
     knobs = Knobs(accuracy=accuracy)
     found = relax_types(level, wanting, level.weight[wanting], knobs, np.random.default_rng(0))
     if found.relaxed is None:
@@ -69,11 +75,11 @@ def fractional(problem: Assignment, accuracy: float = 0.02) -> Fractional:
     return Fractional(found.relaxed.bound, bound_of(problem, found, brokers), EVERYBODY)
 
 
-def bound_of(problem: Assignment, found: RelaxedTypes, brokers: IntArray) -> float | None:
-    """Return the bound that a relaxation's prices prove at the allowed load.
+def bound_of(problem: Assignment, found: RelaxedTypes, brokers: IntArray) -> Bound | None:
+    """Return the bound that a relaxation's prices prove at the allowed load, with the prices.
 
-    ``brokers`` are those that the relaxation numbers from 0. Its types must be everybody's, or
-    fewer.
+    ``brokers`` are those that the relaxation numbers from 0. Its types must be everybody's. None
+    where prices prove nothing, or take too much room.
     """
     sample, relaxed = found.sample, found.relaxed
     if relaxed is None or len(relaxed.pair_price) != len(sample.allowed.indices):
@@ -87,4 +93,74 @@ def bound_of(problem: Assignment, found: RelaxedTypes, brokers: IntArray) -> flo
         problem.alpha,
         problem.ground.density,
     )
-    return priced_bound(market, Prices(relaxed.pair_price, relaxed.load_price))
+    members = one_of_each(problem, found, brokers)
+    if members is None:
+        return None
+    priced = priced_bound(market, Prices(relaxed.pair_price, relaxed.load_price))
+    if priced is None:
+        return None
+    tables = tables_of_prices(priced, sample.allowed, members, brokers)
+    room = max(SMALL, BYTES_PER_SUBSCRIBER * problem.ground.num_subscribers)
+    if sum(map(size_on_disk, tables.values())) > room:
+        return None
+    return Bound(priced.value, Proof("duals", tables, priced.value))
+
+
+def one_of_each(problem: Assignment, found: RelaxedTypes, brokers: IntArray) -> IntArray | None:
+    """Return a subscriber of each type of a relaxation; None where its types are others."""
+    rows = rows_of(choices_of(problem))
+    level = level_of_leaves(problem, rows)
+    _, first = np.unique(level.type_of_subscriber, return_index=True)
+    wanting = np.flatnonzero(level.lo[:, 0] <= level.hi[:, 0])
+    allowed = take_rows(level.allowed, wanting)
+    sample = found.sample
+    is_same = (
+        np.array_equal(level.lo[wanting], sample.lo)
+        and np.array_equal(level.hi[wanting], sample.hi)
+        and np.array_equal(level.weight[wanting], sample.load)
+        and np.array_equal(allowed.indptr, sample.allowed.indptr)
+        and np.array_equal(allowed.indices, brokers[sample.allowed.indices])
+    )
+    ground = problem.ground
+    row = np.repeat(np.arange(ground.num_subscribers), np.diff(ground.indptr))
+    usable = np.bincount(row[ground.share[ground.brokers] > 0], minlength=ground.num_subscribers)
+    return first[wanting].astype(np.int32) if is_same and (usable > 0).all() else None
+
+
+def size_on_disk(table: pa.Table) -> int:
+    """Return the bytes that a table of a certificate takes."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return int(sink.getvalue().size)
+
+
+def tables_of_prices(
+    priced: Priced, allowed: Csr, members: IntArray, brokers: IntArray
+) -> dict[str, pa.Table]:
+    """Return prices as tables; those of 0 left out, but for one of whoever pays nothing else."""
+    price = priced.prices.pair
+    row = np.repeat(np.arange(allowed.num_rows), np.diff(allowed.indptr))
+    keep = price > 0
+    pays = np.bincount(row[keep], minlength=allowed.num_rows) > 0
+    keep[allowed.indptr[:-1][~pays]] = True
+    order = np.flatnonzero(keep)
+    order = order[np.lexsort([row[order], allowed.indices[order]])]
+    charge = priced.prices.load
+    charged = np.flatnonzero(charge > 0)
+    tables = {
+        "prices": pa.table(
+            {
+                "subscriber": members[row[order]],
+                "broker": brokers[allowed.indices[order]].astype(np.int32),
+                "price": price[order].astype(np.float32),
+            }
+        )
+    }
+    if len(charged):
+        tables["charges"] = pa.table(
+            {
+                "broker": brokers[charged].astype(np.int32),
+                "charge": charge[charged].astype(np.float32),
+            }
+        )
+    return tables

@@ -25,7 +25,16 @@ Bits = npt.NDArray[np.uint64]
 def brokers_apart(
     ground: Ground, subscribers: LongArray, grid: list[FloatArray], level: int | None
 ) -> LongArray:
-    """Return how many brokers of a level each cell needs, by subscribers with none in common.
+    """Return how many brokers of a level each cell needs, by subscribers with none in common."""
+    return list_apart(ground, subscribers, grid, level)[0]
+
+
+def list_apart(
+    ground: Ground, subscribers: LongArray, grid: list[FloatArray], level: int | None
+) -> tuple[LongArray, LongArray]:
+    """Return the counts of :func:`brokers_apart`, and who was taken anywhere, in order.
+
+    Taking those alone gives the same counts.
 
     Parameters
     ----------
@@ -42,7 +51,9 @@ def brokers_apart(
     last = [np.searchsorted(some, hi[:, axis], "right") - 1 for axis, some in enumerate(grid)]
     shape = np.array([len(some) - 1 for some in grid], dtype=np.int64)
     starts, ends = (np.column_stack(some).astype(np.int64) for some in (first, last))
-    return pack_cells(starts, ends, masks[order], shape, MOST_STEPS)
+    is_taken = np.zeros(len(order), dtype=np.bool_)
+    counts = pack_cells(starts, ends, masks[order], shape, MOST_STEPS, is_taken)
+    return counts, subscribers[order[is_taken]]
 
 
 def ancestors(ground: Ground, level: int | None) -> IntArray:
@@ -77,9 +88,17 @@ def set_bits(
 
 @kernel
 def pack_cells(
-    first: LongArray, last: LongArray, masks: Bits, shape: LongArray, most_steps: int
+    first: LongArray,
+    last: LongArray,
+    masks: Bits,
+    shape: LongArray,
+    most_steps: int,
+    is_taken: npt.NDArray[np.bool_],
 ) -> LongArray:
-    """Take, in every cell, each box that holds it and whose mask meets none before; count them."""
+    """Take, in every cell, each box that holds it and whose mask meets none before; count them.
+
+    ``is_taken`` is set for boxes that are taken in any cell.
+    """
     dims, words = len(shape), masks.shape[1]
     num_cells = 1
     for axis in range(dims):
@@ -105,6 +124,7 @@ def pack_cells(
                 meets = meets or (used[cell, k] & masks[row, k]) != 0
             if not meets:
                 counts[cell] += 1
+                is_taken[row] = True
                 for k in range(words):
                     used[cell, k] |= masks[row, k]
             axis = dims - 1

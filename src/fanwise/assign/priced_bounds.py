@@ -24,6 +24,9 @@ replaced, in pairs, by no more of them with a sum of at most 4/3 (alpha // 2) + 
 union. With a density of events in the plane, the sum is at most alpha times the union.
 
 Points and not rectangles, because a union may hold a subscription that no rectangle of it does.
+
+The prices are the certificate. They are rounded to a few hundred different ones, so that they take
+little room, and the bound is that of the rounded prices.
 """
 
 from __future__ import annotations
@@ -44,6 +47,10 @@ MOST_STEPS = 20_000_000
 ROUNDS = 250
 PATIENCE = 12
 """Rounds without a better bound after which steps get shorter."""
+STEPS_OF_PRICES = 4000
+"""The largest price that is kept, in steps by which prices differ."""
+CAUTION = 1e-11
+"""Of all that is paid: so much less is claimed, because sums differ by the order of terms."""
 
 
 class Prices(NamedTuple):
@@ -76,7 +83,14 @@ class Market(NamedTuple):
     density: Density
 
 
-def priced_bound(market: Market, prices: Prices, rounds: int = ROUNDS) -> float | None:
+class Priced(NamedTuple):
+    """A bound, and the prices that prove it."""
+
+    value: float
+    prices: Prices
+
+
+def priced_bound(market: Market, prices: Prices, rounds: int = ROUNDS) -> Priced | None:
     """Return what the leaves of any plan carry at least; None in more than two dimensions.
 
     Complexity: O(points^3) in the plane for the points of each broker, in each round.
@@ -95,8 +109,22 @@ def priced_bound(market: Market, prices: Prices, rounds: int = ROUNDS) -> float 
     ]
     if sum(sweep.steps for sweep in sweeps) > MOST_STEPS:
         return None
-    best = ascend(market, prices, sweeps, types, rounds)
-    return best / sum_over_union(market.alpha, points.shape[1], market.density)
+    kept = rounded(ascend(market, prices, sweeps, types, rounds))
+    inside = np.zeros(len(types), dtype=np.bool_)
+    value, _ = evaluate(market, kept, sweeps, types, inside)
+    value -= CAUTION * float(kept.pair.sum() + kept.load.sum())
+    ratio = sum_over_union(market.alpha, points.shape[1], market.density)
+    return Priced(max(value, 0.0) / ratio, kept)
+
+
+def rounded(prices: Prices) -> Prices:
+    """Return prices as they are kept: few different ones, in single precision."""
+    kept = []
+    for some in prices:
+        step = float(some.max(initial=0.0)) / STEPS_OF_PRICES
+        whole = np.round(some / step) * step if step > 0 else np.zeros_like(some)
+        kept.append(whole.astype(np.float32).astype(np.float64))
+    return Prices(*kept)
 
 
 def sum_over_union(alpha: int, dims: int, density: Density) -> float:
@@ -165,8 +193,8 @@ def lay_out_sweep(points: FloatArray, pairs: LongArray, density: Density) -> Swe
 
 def ascend(
     market: Market, prices: Prices, sweeps: list[Sweep], types: LongArray, rounds: int
-) -> float:
-    """Improve prices by subgradient steps; return the largest bound on the sum met on the way."""
+) -> Prices:
+    """Improve prices by subgradient steps; return those with the largest bound on the way."""
     brokers = market.allowed.indices
     room = np.where(market.limits > 0, market.limits, np.inf)
     weight = market.members[types] / room[brokers]
@@ -194,7 +222,7 @@ def ascend(
             np.maximum(prices.pair + length * pays, 0.0),
             np.maximum(prices.load + length * charges, 0.0),
         )
-    return best
+    return kept
 
 
 def scaled(market: Market, prices: Prices, sweeps: list[Sweep], types: LongArray) -> Prices:

@@ -16,7 +16,7 @@ from fanwise.arrays.flows import Flow, Groups, group_alike, least_lbf, load_limi
 from fanwise.arrays.latencies import shortest_latencies
 from fanwise.assign.ground import Filters, Ground
 from fanwise.errors import ParameterError
-from fanwise.planning.problem import Measurement, Problem
+from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.workload.content import ContentWorkload
 from fanwise.workload.latency import allowed_brokers, path_latencies
 
@@ -186,9 +186,24 @@ class Assignment(Problem):
         return measure(self, *read_tables(self.ground, tables))
 
     def bound(self) -> float:
+        return self.proven.value
+
+    @cached_property
+    def proven(self) -> Bound:
+        """A proven bound on every plan, with its certificate."""
         from fanwise.assign.bounds import lower_bound
 
         return lower_bound(self)
+
+    def prove(self, outcome: Outcome, run: Run) -> Bound:
+        """Return the best bound that has a certificate, given what an algorithm claims."""
+        from fanwise.assign.proving import prove
+
+        return prove(self, outcome.bound)
+
+    def trivial_bound(self) -> float:
+        """Return the bound that says nothing: no bandwidth at all."""
+        return 0.0
 
     @cached_property
     def fractional(self) -> Fractional:

@@ -38,7 +38,7 @@ from fanwise.assign.slp_steps.coreset import Knobs
 from fanwise.assign.slp_steps.covering import lay_out
 from fanwise.assign.slp_steps.level import level_of_leaves
 from fanwise.assign.slp_steps.multilevel import Descent, descend
-from fanwise.planning.problem import Outcome, Run
+from fanwise.planning.problem import Bound, Outcome, Run
 
 
 def solve(problem: Assignment, run: Run) -> Outcome:
@@ -63,9 +63,11 @@ def solve(problem: Assignment, run: Run) -> Outcome:
             found.repairs += repairs
     with run.timed("adjust"):
         filters = nest_filters(ground, adjust_filters(ground, brokers, leaf_filters, rng))
+    bound = _bound(problem, found) if is_one_level else None
     return Outcome(
         make_tables(brokers, filters),
-        bound=_bound(problem, found) if is_one_level else None,
+        bound=None if bound is None else bound.value,
+        proof=None if bound is None else bound.proof,
         metrics={
             "fractional": found.fractional if is_one_level else None,
             "fractional_of": "everybody" if found.is_whole else "a sample",
@@ -76,12 +78,12 @@ def solve(problem: Assignment, run: Run) -> Outcome:
     )
 
 
-def _bound(problem: Assignment, found: Descent) -> float | None:
+def _bound(problem: Assignment, found: Descent) -> Bound | None:
     """Return what a relaxation of everybody proves, or the problem's own bound if that is more."""
     if found.whole is None or found.whole.relaxed is None or found.children is None:
         return None
     bound = bound_of(problem, found.whole, found.children)
-    return None if bound is None else max(bound, problem.bound())
+    return None if bound is None else max(bound, problem.proven, key=lambda some: some.value)
 
 
 def _leaf_filters(problem: Assignment, found: Descent) -> Filters:

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 CHUNK = 1 << 14
+FEW = 24
+"""Up to so many rectangles, space is cut along every side."""
 Floats = npt.NDArray[np.float64]
 
 
@@ -29,6 +31,50 @@ def measure_union(lo: Floats, hi: Floats, cells: Any) -> float:
             sides = np.minimum(high[row : row + CHUNK], cells.hi[cell])
             sides = sides - np.maximum(low[row : row + CHUNK], cells.lo[cell])
             total += float(rate[cell] * np.maximum(sides, 0.0).prod(axis=1).sum())
+    return total
+
+
+def measure_many(lo: Floats, hi: Floats, cells: Any) -> float:
+    """Measure the union of any number of rectangles: space is halved until few are left."""
+    both = np.unique(np.hstack([lo, hi]), axis=0)
+    dims = lo.shape[1]
+    lo, hi = both[:, :dims], both[:, dims:]
+    if cells is None:
+        return _volume(lo, hi)
+    total = 0.0
+    for low, high, rate in zip(cells.lo, cells.hi, cells.rate, strict=True):
+        total += rate / (high - low).prod() * _volume(np.maximum(lo, low), np.minimum(hi, high))
+    return float(total)
+
+
+def _volume(lo: Floats, hi: Floats) -> float:
+    solid = (lo < hi).all(axis=1)
+    lo, hi = lo[solid], hi[solid]
+    if len(lo) <= FEW:
+        return measure_union(lo, hi, None)
+    return _halve(lo, hi, lo.min(axis=0), hi.max(axis=0))
+
+
+def _halve(lo: Floats, hi: Floats, low: Floats, high: Floats) -> float:
+    """Return the volume of a union inside a region that all rectangles meet."""
+    whole = (lo <= low) & (high <= hi)
+    if whole.all(axis=1).any():
+        return float((high - low).prod())
+    if len(lo) <= FEW:
+        return measure_union(np.maximum(lo, low), np.minimum(hi, high), None)
+    sides = [
+        np.concatenate([lo[lo[:, axis] > low[axis], axis], hi[hi[:, axis] < high[axis], axis]])
+        for axis in range(len(low))
+    ]
+    axis = int(np.argmax([len(some) for some in sides]))
+    cut = float(np.partition(sides[axis], len(sides[axis]) // 2)[len(sides[axis]) // 2])
+    total = 0.0
+    for start, end in ((low[axis], cut), (cut, high[axis])):
+        meets = (lo[:, axis] < end) & (hi[:, axis] > start)
+        if end > start and meets.any():
+            below, above = low.copy(), high.copy()
+            below[axis], above[axis] = start, end
+            total += _halve(lo[meets], hi[meets], below, above)
     return total
 
 

@@ -1,0 +1,286 @@
+"""What the certificate of an assignment proves, from the workload alone: plain NumPy.
+
+Every table is a hint. Lines of a grid, lists of subscribers, sets of brokers and prices only choose
+among arguments that hold whatever is chosen, so that no content can prove what is false. The
+arguments are written down in ``docs/certificates.md``.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fanwise.assign.verify_cases import least_of_all_cases
+from fanwise.assign.verify_limits import Floats, Ints, Question, pose
+from fanwise.assign.verify_prices import bound_by_prices
+from fanwise.assign.verify_unions import measure_many, measure_union
+from fanwise.planning.proof import Proof, ProofError
+
+if TYPE_CHECKING:
+    from fanwise.planning.plan import Plan
+    from fanwise.workload.content import ContentWorkload
+
+MOST_CELLS = 1 << 22
+MOST_STEPS = 400_000_000
+MOST_POINTS = 12
+MOST_WAYS = 50_000
+"""What a certificate may ask for at most: cells of the grid, cells visited, points that share
+rectangles and ways in which they do."""
+EVERYBODY = -1
+WORD = 64
+
+
+def may_rest_on_solver(workload: ContentWorkload, plan: Plan) -> bool:
+    """Whether a bound of such a plan may be a solver's word: never, all follow from tables."""
+    return False
+
+
+def proven_bound(workload: ContentWorkload, plan: Plan) -> float:
+    """Return what no plan within the limits carries less than, by the plan's certificate.
+
+    Raises
+    ------
+    ProofError
+        Where a table is malformed or asks for too much.
+    """
+    if plan.proof is None:
+        raise ProofError("the plan carries no proof")
+    question = pose(workload, plan.parameters)
+    if len(question.wanting) == 0:
+        return 0.0
+    if plan.proof.kind == "leaves":
+        return least_of_all_cases(question, plan.proof)
+    return _bound_by_cells(question, plan.proof)
+
+
+def _bound_by_cells(question: Question, proof: Proof) -> float:
+    """Add up what the brokers of each level carry."""
+    wanting = question.wanting
+    lo, hi = question.lo[wanting], question.hi[wanting]
+    grid = _read_grid(question, proof)
+    measures = measure_cells(grid, question.cells)
+    counts = count_cells(grid, lo, hi)
+    union = measure_many(lo, hi, question.cells)
+    classes = _read_classes(question, proof)
+    points = _read_points(question, proof)
+    total, last = 0.0, len(question.levels) - 1
+    for level, above in enumerate(question.levels):
+        room = question.room(above)
+        needed = brokers_needed(counts, room)
+        needed = np.maximum(needed, _apart(question, proof, grid, level, above))
+        parts = 0.0
+        if level == last:
+            apart, parts = _confined(question, classes, points, grid, measures, room)
+            needed = np.maximum(needed, apart)
+        best = union + float(np.maximum(needed - 1, 0) @ measures)
+        slots = question.alpha * len(room)
+        mine = points.get((level, EVERYBODY), [])
+        best = max(best, parts, _crowd(question, wanting, mine, slots))
+        if level == last:
+            best = max(best, bound_by_prices(question, proof))
+        total += best
+    return total
+
+
+def _read_grid(question: Question, proof: Proof) -> list[Floats]:
+    """Return the lines of each axis, ascending; two at least, so that there is a cell."""
+    dims = question.lo.shape[1]
+    if "grid" not in proof.tables:
+        return [np.zeros(1)] * dims
+    table = proof.table("grid", {"axis": "id", "line": "number"})
+    axis, line = table.column("axis").to_numpy(), table.column("line").to_numpy()
+    if not ((axis >= 0) & (axis < dims)).all() or not np.isfinite(line).all():
+        raise ProofError("proof/grid.parquet must have lines of the axes of events")
+    grid = [np.unique(line[axis == k].astype(np.float64)) for k in range(dims)]
+    if np.prod([float(len(lines)) for lines in grid]) > MOST_CELLS:
+        raise ProofError(f"proof/grid.parquet must have at most {MOST_CELLS:,} cells")
+    return [lines if len(lines) else np.zeros(1) for lines in grid]
+
+
+def measure_cells(grid: list[Floats], cells: Any) -> Floats:
+    """Return volume or events in each cell of a grid, in C order."""
+    shape = [len(lines) - 1 for lines in grid]
+    result = np.zeros(shape)
+    if cells is None:
+        boxes: list[tuple[Any, Any, float]] = [(None, None, 1.0)]
+    else:
+        rates = cells.rate / (cells.hi - cells.lo).prod(axis=1)
+        boxes = list(zip(cells.lo, cells.hi, rates.tolist(), strict=True))
+    for low, high, rate in boxes:
+        mass: Any = np.full((), rate)
+        for k, lines in enumerate(grid):
+            side = lines if low is None else np.clip(lines, low[k], high[k])
+            mass = np.multiply.outer(mass, np.diff(side))
+        result += mass
+    return result.reshape(-1)
+
+
+def _spans(grid: list[Floats], lo: Floats, hi: Floats) -> tuple[Ints, Ints]:
+    """Return the first cell that each rectangle holds on each axis, and that after the last."""
+    first = [np.searchsorted(lines, lo[:, k], "left") for k, lines in enumerate(grid)]
+    last = [np.searchsorted(lines, hi[:, k], "right") - 1 for k, lines in enumerate(grid)]
+    return np.column_stack(first), np.column_stack(last)
+
+
+def count_cells(grid: list[Floats], lo: Floats, hi: Floats) -> Ints:
+    """Return how many rectangles hold each cell as a whole, in C order."""
+    shape = tuple(len(lines) for lines in grid)
+    first, last = _spans(grid, lo, hi)
+    holds = (first < last).all(axis=1)
+    steps = np.zeros(shape, dtype=np.int64)
+    for ends in product((0, 1), repeat=len(grid)):
+        at = tuple((last if end else first)[holds, k] for k, end in enumerate(ends))
+        np.add.at(steps, at, (-1) ** sum(ends))
+    for axis in range(len(shape)):
+        steps = steps.cumsum(axis=axis)
+    return steps[tuple(slice(0, size - 1) for size in shape)].reshape(-1)
+
+
+def brokers_needed(counts: Ints, room: Ints) -> Ints:
+    """Return how many brokers must serve so many subscribers, each no more than its room."""
+    reach = np.cumsum(room)
+    needed = np.minimum(np.searchsorted(reach, counts, "left") + 1, max(len(reach), 1))
+    return np.where(counts > 0, needed, 0)
+
+
+def _apart(question: Question, proof: Proof, grid: list[Floats], level: int, above: Ints) -> Ints:
+    """Return how many brokers each cell needs because listed subscribers have none in common."""
+    shape = [len(lines) - 1 for lines in grid]
+    counts = np.zeros(shape, dtype=np.int64)
+    if "apart" not in proof.tables:
+        return counts.reshape(-1)
+    table = proof.table("apart", {"level": "id", "subscriber": "id"})
+    mine = table.column("level").to_numpy() == level
+    listed = _known(question, table.column("subscriber").to_numpy(), "apart")[mine]
+    first, last = _spans(grid, question.lo[listed], question.hi[listed])
+    holds = (first < last).all(axis=1)
+    if float((last - first)[holds].astype(float).prod(axis=1).sum()) > MOST_STEPS:
+        raise ProofError(f"proof/apart.parquet must visit at most {MOST_STEPS:,} cells")
+    words = (question.num_brokers + WORD - 1) // WORD
+    taken = np.zeros([*shape, words], dtype=np.uint64)
+    for row in np.flatnonzero(holds):
+        brokers = np.unique(above[question.allowed(int(listed[row]))]).astype(np.uint64)
+        if len(brokers) == 0:
+            continue
+        mask = np.zeros(words, dtype=np.uint64)
+        np.bitwise_or.at(mask, brokers // WORD, np.uint64(1) << brokers % WORD)
+        part = tuple(slice(a, b) for a, b in zip(first[row], last[row], strict=True))
+        is_free = ~(taken[part] & mask).any(axis=-1)
+        counts[part] += is_free
+        taken[part] |= is_free[..., None] * mask
+    return counts.reshape(-1)
+
+
+def _read_classes(question: Question, proof: Proof) -> list[Ints]:
+    """Return sets of subscribers who can be served by brokers of their own set only."""
+    if "classes" not in proof.tables:
+        return []
+    table = proof.table("classes", {"broker": "id", "class": "id"})
+    broker, number = (table.column(name).to_numpy() for name in ("broker", "class"))
+    if not ((broker >= 0) & (broker < question.num_brokers)).all():
+        raise ProofError("proof/classes.parquet has unknown brokers")
+    if len(np.unique(broker)) != len(broker) or (number < 0).any():
+        raise ProofError("proof/classes.parquet must have a broker in one class only")
+    numbers, place = np.unique(number, return_inverse=True)
+    class_of = np.full(question.num_brokers, -1, dtype=np.int64)
+    class_of[broker] = place
+    row = np.repeat(np.arange(question.num_subscribers), np.diff(question.indptr))
+    of_pair = class_of[question.brokers]
+    least = np.full(question.num_subscribers, len(numbers), dtype=np.int64)
+    most = np.full(question.num_subscribers, -1, dtype=np.int64)
+    np.minimum.at(least, row, of_pair)
+    np.maximum.at(most, row, of_pair)
+    confined = np.where(least == most, most, -1)[question.wanting]
+    return [question.wanting[confined == k] for k in range(len(numbers))]
+
+
+def _confined(
+    question: Question,
+    classes: list[Ints],
+    points: dict[tuple[int, int], list[int]],
+    grid: list[Floats],
+    measures: Floats,
+    room: Ints,
+) -> tuple[Ints, float]:
+    """Return the brokers that classes need in each cell together, and what they carry in all."""
+    needed = np.zeros(len(measures), dtype=np.int64)
+    total, last = 0.0, len(question.levels) - 1
+    for number, mine in enumerate(classes):
+        if len(mine) == 0:
+            continue
+        lo, hi = question.lo[mine], question.hi[mine]
+        own = brokers_needed(count_cells(grid, lo, hi), room)
+        best = measure_many(lo, hi, question.cells) + float(np.maximum(own - 1, 0) @ measures)
+        used = len(np.unique(np.concatenate([question.allowed(int(j)) for j in mine])))
+        chosen = points.get((last, number), [])
+        total += max(best, _crowd(question, mine, chosen, question.alpha * used))
+        needed += own
+    return needed, total
+
+
+def _read_points(question: Question, proof: Proof) -> dict[tuple[int, int], list[int]]:
+    """Return the subscribers whose middles are looked at, by level and class (-1: everybody)."""
+    found: dict[tuple[int, int], list[int]] = {}
+    if "points" not in proof.tables:
+        return found
+    table = proof.table("points", {"level": "id", "class": "id", "subscriber": "id"})
+    columns = [table.column(name).to_numpy() for name in ("level", "class", "subscriber")]
+    _known(question, columns[2], "points")
+    for level, number, subscriber in zip(*(column.tolist() for column in columns), strict=True):
+        found.setdefault((level, number), []).append(subscriber)
+    if any(len(some) > MOST_POINTS for some in found.values()):
+        raise ProofError(f"proof/points.parquet must have at most {MOST_POINTS} together")
+    return found
+
+
+def _known(question: Question, subscriber: Any, name: str) -> Any:
+    wants = np.isin(subscriber, question.wanting)
+    if not wants.all():
+        raise ProofError(f"proof/{name}.parquet has somebody who is unknown or wants nothing")
+    return subscriber
+
+
+def _crowd(question: Question, everybody: Ints, chosen: list[int], slots: int) -> float:
+    """Return what so many rectangles measure at least that hold what everybody wants.
+
+    One is the box around all. More hold the middles of the chosen: the least union of boxes around
+    middles, over all ways in which these share boxes.
+    """
+    if slots == 1:
+        lo, hi = question.lo[everybody].min(axis=0), question.hi[everybody].max(axis=0)
+        return measure_union(lo[None], hi[None], question.cells)
+    member = [j for j in dict.fromkeys(chosen) if j in set(everybody.tolist())]
+    if slots < 1 or len(member) <= slots:
+        return 0.0
+    ways = _ways(len(member), slots)
+    middle = (question.lo[member] + question.hi[member]) / 2
+    grid = [np.unique(middle[:, axis]) for axis in range(middle.shape[1])]
+    measures = measure_cells(grid, question.cells)
+    best = np.inf
+    for rows in np.array_split(ways, max(1, ways.size * len(measures) >> 22)):
+        held = np.zeros((len(rows), len(measures)), dtype=bool)
+        for box in range(slots):
+            inside = np.ones((len(rows), 1), dtype=bool)
+            for axis, lines in enumerate(grid):
+                place = np.searchsorted(lines, middle[:, axis])
+                mine = rows == box
+                low = np.where(mine, place, len(lines)).min(axis=1)
+                high = np.where(mine, place, -1).max(axis=1)
+                cell = np.arange(len(lines) - 1)
+                part = (cell >= low[:, None]) & (cell < high[:, None])
+                inside = (inside[:, :, None] & part[:, None, :]).reshape(len(rows), -1)
+            held |= inside
+        best = min(best, float((held @ measures).min(initial=np.inf)))
+    return best
+
+
+def _ways(points: int, boxes: int) -> Ints:
+    """Return every way to share boxes as a row: the box of each point, numbered as they come."""
+    ways = [[0]]
+    for _ in range(points - 1):
+        ways = [[*way, box] for way in ways for box in range(min(max(way) + 2, boxes))]
+        if len(ways) > MOST_WAYS:
+            raise ProofError(f"proof/points.parquet must share in at most {MOST_WAYS:,} ways")
+    return np.array(ways, dtype=np.int64)
