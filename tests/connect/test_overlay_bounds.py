@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +11,8 @@ from tests.oracles import overlay_bounds_oracle as oracle
 
 import fanwise as fw
 from fanwise.connect import pricing_kernels
-from fanwise.connect.bounds import BoundSearch, ratio_bound, upper_bound
+from fanwise.connect.bounds import BoundSearch, upper_bound
+from fanwise.connect.growth_prices import prices_of_gpa, prices_of_gpm
 from fanwise.connect.improving.ground import label_slots, lay_ground
 from fanwise.connect.network import NO_EDGES, as_edges
 from fanwise.connect.problem import edges_of
@@ -33,7 +32,7 @@ def test_the_bound_holds_whatever_overlay_it_starts_from(posed: Posed, random):
     edges = some_overlay(posed, random)
     best = posed.optimum()
     for start in (NO_EDGES, edges if problem.admits(edges) else NO_EDGES):
-        bound = upper_bound(problem, start)
+        bound = upper_bound(problem, start).value
         assert bound >= best - 1e-9 * max(1.0, best)
         assert bound <= problem.network.complete_value * (1 + 1e-9)
 
@@ -91,25 +90,67 @@ def test_pairs_are_priced_as_by_definition(posed: Posed, random):
     assert node_load.sum() == 2 * expected_count
 
 
+def paper_ratio_of_gpa(value, num_links):
+    """Theorem 1 before it is rounded down to 1 - 1/e."""
+    return value / (1 - (1 - 1 / num_links) ** num_links)
+
+
+def paper_ratio_of_gpm(value, degree):
+    """What Lemma 5 gives for phases that are matchings."""
+    return value / (1 - (1 - 1 / (3 * (degree + 1))) ** degree)
+
+
 @settings(max_examples=40)
 @given(posed_problems(budgets=("edges", "degree")))
-def test_the_papers_ratios_hold_where_they_apply(posed: Posed):
+def test_prices_left_by_growing_prove_what_they_say(posed: Posed):
+    """The bound holds, and no pair gains more than its prices: nothing is left to add up."""
     problem = posed.problem()
     best = posed.optimum()
+    found = []
     if posed.max_edges is not None:
-        gpa = edges_of(problem.solve("gpa").tables["edges"])
-        assert ratio_bound(problem, gpa=gpa) >= best - 1e-9 * max(1.0, best)
+        found.append(prices_of_gpa(problem, edges_of(problem.solve("gpa").tables["edges"])))
     if posed.max_degree is not None:
-        gpm = edges_of(problem.solve("gpm").tables["edges"])
-        assert ratio_bound(problem, gpm=gpm) >= best - 1e-9 * max(1.0, best)
+        found.append(prices_of_gpm(problem, edges_of(problem.solve("gpm").tables["edges"])))
+    for bound, prices in filter(None, found):
+        assert bound >= best - 1e-9 * max(1.0, best)
+        ground = lay_ground(problem)
+        surplus, _, _ = pricing_kernels.price_pairs(
+            ground, label_slots(ground, prices.start), prices.topic * ground.weight, prices.node,
+            prices.link, 0.0, np.zeros(len(posed.interests)), np.zeros(len(posed.rates)),
+        )  # fmt: skip
+        assert surplus == 0.0
 
 
-def test_a_ratio_needs_phases_that_are_matchings():
-    posed = Posed([[0], [0], [0], [0]], [1.0], max_degree=1)
+@settings(max_examples=40)
+@given(posed_problems(budgets=("edges",), max_nodes=6))
+def test_prices_of_gpa_are_never_worse_than_the_papers_ratio(posed: Posed):
     problem = posed.problem()
-    share = 1 - (1 - 1 / 6) ** 1
-    assert ratio_bound(problem, gpm=as_edges([(0, 1), (2, 3)])) == math.floor(2 / share)
-    assert ratio_bound(problem, gpm=as_edges([(0, 1), (1, 2)])) == math.inf
+    edges = edges_of(problem.solve("gpa").tables["edges"]) if posed.max_edges else NO_EDGES
+    found = prices_of_gpa(problem, edges)
+    if found is None or len(edges) < posed.max_edges:
+        return
+    ratio = paper_ratio_of_gpa(problem.value(edges), posed.max_edges)
+    assert found[0] <= ratio * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_prices_of_gpm_are_never_worse_than_the_papers_ratio(degree):
+    rng = np.random.default_rng(degree)
+    interests = [sorted(rng.choice(30, 6, replace=False).tolist()) for _ in range(40)]
+    problem = Posed(interests, [1.0] * 30, max_degree=degree).problem()
+    edges = edges_of(problem.solve("gpm").tables["edges"])
+    bound, prices = prices_of_gpm(problem, edges)
+    assert len(edges) == 20 * degree  # every phase is a perfect matching
+    assert bound <= paper_ratio_of_gpm(problem.value(edges), degree) * (1 + 1e-6)
+    assert len(prices.start) % 20 == 0
+
+
+def test_growing_under_other_limits_leaves_no_prices():
+    posed = Posed([[0], [0], [0], [0]], [1.0], max_degree=[1, 1, 2, 1])
+    assert prices_of_gpm(posed.problem(), as_edges([(0, 1), (2, 3)])) is None
+    posed = Posed([[0], [0], [0], [0]], [1.0], max_degree=1, max_edges=2)
+    assert prices_of_gpa(posed.problem(), as_edges([(0, 1), (2, 3)])) is None
+    assert prices_of_gpm(posed.problem(), as_edges([(0, 1), (2, 3)])) is None
 
 
 def test_prices_beat_counting_the_largest_gains():
@@ -121,7 +162,7 @@ def test_prices_beat_counting_the_largest_gains():
     gpa = edges_of(problem.solve("gpa").tables["edges"])
     pairs = oracle.sharing_pairs(posed.interests)
     overlaps = sorted((len(set(interests[u]) & set(interests[v])) for u, v in pairs), reverse=True)
-    assert problem.value(gpa) == upper_bound(problem, gpa) == 87 < sum(overlaps[:45]) == 93
+    assert problem.value(gpa) == upper_bound(problem, gpa).value == 87 < sum(overlaps[:45]) == 93
 
 
 def test_steps_come_near_the_best_prices(monkeypatch):
@@ -132,18 +173,18 @@ def test_steps_come_near_the_best_prices(monkeypatch):
     ]
     problem = Posed(interests, [1.0] * 25, max_degree=2).problem()
     gpm = edges_of(problem.solve("gpm").tables["edges"])
-    best = upper_bound(problem, gpm)
+    best = upper_bound(problem, gpm).value
     monkeypatch.setattr("fanwise.connect.bounds.MAX_ENTRIES", 0)
-    stepped = upper_bound(problem, gpm)
+    stepped = upper_bound(problem, gpm).value
     assert problem.value(gpm) < best <= stepped <= 1.1 * best
     assert stepped < problem.network.complete_value
 
 
 def test_without_budgets_the_bound_is_everything():
     problem = fw.Connection(Posed([[0, 1], [0], [1], []], [1.0, 1.0]).workload())
-    assert upper_bound(problem, NO_EDGES) == problem.network.complete_value == 2
+    assert upper_bound(problem, NO_EDGES).value == problem.network.complete_value == 2
 
 
 def test_nodes_without_links_to_spare_join_nothing():
     posed = Posed([[0], [0], [0], [0]], [1.0], max_degree=[0, 0, 1, 1])
-    assert upper_bound(posed.problem(), NO_EDGES) == posed.optimum() == 1
+    assert upper_bound(posed.problem(), NO_EDGES).value == posed.optimum() == 1

@@ -49,6 +49,8 @@ from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Bound
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
+CLOSED = 5e-10
+"""How near a bound must come to a value to be called the same: half the tolerance of checks."""
 QUICK_WORK, THOROUGH_WORK = 80_000_000, 600_000_000
 """Pairs of followers looked at over all passes: for any plan, and for each turn in ``best``."""
 MOST_PASSES = 40
@@ -178,6 +180,8 @@ class BoundSearch:
         if whole < self.bound:
             self.prices = prices
         self.bound = max(self.target, min(self.bound, whole))
+        if self.bound <= self.target * (1 + CLOSED):
+            self.bound = self.target
 
     def certify(self, edges: IntArray) -> Bound:
         """Return the bound with its certificate; ``edges`` is the plan that it goes with."""

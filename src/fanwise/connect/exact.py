@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
-from fanwise.connect.bounds import BoundSearch, cost_limit
+from fanwise.connect.bounds import CLOSED, BoundSearch, cost_limit
 from fanwise.connect.branching import (
     IN,
     NUM_BRANCHED,
@@ -37,8 +37,6 @@ from fanwise.planning.problem import Bound, Outcome, Run
 MAX_PAIRS = 36
 NODES_PER_CALL = 20_000
 ALMOST = 4e-12
-CLOSED = 5e-10
-"""How near a bound must come to a value to be called the same: half the tolerance of checks."""
 
 
 class Answer(NamedTuple):

@@ -121,7 +121,7 @@ class StoredTables(Mapping[str, pa.Table]):
 
 def write_proof(folder: Path, proof: Proof | None) -> None:
     """Write the tables of a proof below the folder of its plan."""
-    if proof is None:
+    if proof is None or not proof.tables:
         return
     target = folder / FOLDER
     target.mkdir()
