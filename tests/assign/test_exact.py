@@ -13,6 +13,7 @@ from tests.oracles import assign_exact_oracle, assign_oracle
 
 import fanwise as fw
 from fanwise.arrays.rectangles import uniform_density
+from fanwise.assign.cover_search import Budget
 from fanwise.assign.covers import least_cover, list_covers, make_grid, sides_of, union_mass
 from fanwise.assign.exact import distinct
 from fanwise.errors import ParameterError
@@ -151,8 +152,9 @@ def test_covers_are_listed_from_the_least_up():
     lo, hi = (np.array([box[side] for box in BENT]) for side in (0, 1))
     grid = make_grid(sides_of(lo, hi, density), density)
     boxes = distinct(*grid.places(lo, hi))
-    least = least_cover(grid, *boxes, 2)
-    covers = list_covers(grid, *boxes, 2, 30.0)
+    budget = Budget(10**6)
+    least = least_cover(grid, *boxes, 2, budget)
+    covers = list_covers(grid, *boxes, 2, 30.0, budget)
     masses = [cover.mass for cover in covers]
     assert least.mass == masses[0] == 20
     assert masses == sorted(masses)

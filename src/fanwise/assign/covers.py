@@ -9,7 +9,8 @@ side; whatever was held is held all along, boxes by unions and filters by filter
 One rectangle has to be the bounding box. Of two, take any on the grid of sides: the other has to
 be the bounding box of what the first leaves over of the boxes. That may be a part of a box: boxes
 may be held by the two together, so that bounding boxes of subsets of boxes would not do. Boxes that
-are no more than alpha are their own cover, which no other one can be within.
+are no more than alpha are their own cover, which no other one can be within. What three rectangles
+and more can hold, :mod:`fanwise.assign.cover_search` finds.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.rectangle_kernels import Density
 from fanwise.assign.bounds import cell_measures
+from fanwise.assign.cover_search import Budget, Covers, all_covers, best_cover, quick_cover
 
 
 class Cover(NamedTuple):
@@ -39,18 +41,27 @@ class Grid(NamedTuple):
     ----------
     sides
         Coordinates along each axis, ascending.
+    cells
+        Events in each cell, flattened in C order.
     table, strides
         Events below and left of each corner of the grid, flattened in C order.
     lo, hi, mass
-        All rectangles on the grid by the places of their sides, points among them.
+        All rectangles on the grid by the places of their sides, points among them; none where
+        nobody needs the list.
     """
 
     sides: list[FloatArray]
+    cells: FloatArray
     table: FloatArray
     strides: LongArray
     lo: LongArray
     hi: LongArray
     mass: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each axis."""
+        return tuple(len(some) - 1 for some in self.sides)
 
     def places(self, lo: FloatArray, hi: FloatArray) -> tuple[LongArray, LongArray]:
         """Return boxes by the places of their sides."""
@@ -84,48 +95,73 @@ def count_rectangles(sides: list[FloatArray]) -> int:
     return total
 
 
-def make_grid(sides: list[FloatArray], density: Density) -> Grid:
-    """Lay out a grid with the measures of its rectangles."""
+def make_grid(sides: list[FloatArray], density: Density, alpha: int = 2) -> Grid:
+    """Lay out a grid, with the measures of its rectangles where two of them make a cover."""
     shape = tuple(len(some) for some in sides)
     table = np.zeros(shape)
     inner = tuple(slice(1, None) for _ in shape)
-    masses = cell_measures(sides, density).reshape([size - 1 for size in shape])
+    cells = cell_measures(sides, density)
+    masses = cells.reshape([size - 1 for size in shape])
     for axis in range(len(shape)):
         masses = np.cumsum(masses, axis=axis)
     table[inner] = masses
     strides = np.array(table.strides, dtype=np.int64) // table.itemsize
+    flat = table.reshape(-1)
+    if alpha != 2:
+        none = np.empty((0, len(shape)), dtype=np.int64)
+        return Grid(sides, cells, flat, strides, none, none, np.empty(0))
     spans = [np.column_stack(np.triu_indices(size)) for size in shape]
     picks = np.meshgrid(*(np.arange(len(span)) for span in spans), indexing="ij")
     both = [span[pick.reshape(-1)] for span, pick in zip(spans, picks, strict=True)]
     lo, hi = (np.ascontiguousarray(np.column_stack([b[:, k] for b in both])) for k in (0, 1))
-    flat = table.reshape(-1)
-    return Grid(sides, flat, strides, lo, hi, rectangle_masses(flat, strides, lo, hi))
+    return Grid(sides, cells, flat, strides, lo, hi, rectangle_masses(flat, strides, lo, hi))
 
 
-def least_cover(grid: Grid, lo: LongArray, hi: LongArray, alpha: int) -> Cover:
-    """Return the cover of boxes with the least measure; alpha is 1, 2, or no less than the boxes.
+def least_cover(grid: Grid, lo: LongArray, hi: LongArray, alpha: int, budget: Budget) -> Cover:
+    """Return the cover of boxes with the least measure.
 
-    O(rectangles of the grid x boxes).
+    O(rectangles of the grid x boxes) for two rectangles. Two and more draw on the budget of steps.
     """
     if len(lo) <= alpha or alpha == 1:
         return own_cover(grid, lo, hi, alpha)
-    return _shrunk(grid, lo, hi, int(np.argmin(_masses(grid, lo, hi, np.inf))))
+    if alpha == 2:
+        budget.spend(len(grid.mass))
+        return _shrunk(grid, lo, hi, int(np.argmin(_masses(grid, lo, hi, np.inf))))
+    return _unpack(best_cover(grid.cells, grid.shape, lo, hi, alpha, budget))[0]
 
 
-def list_covers(grid: Grid, lo: LongArray, hi: LongArray, alpha: int, most: float) -> list[Cover]:
+def merged_cover(grid: Grid, lo: LongArray, hi: LongArray, alpha: int) -> Cover:
+    """Return a cover of boxes that takes no time to find."""
+    if len(lo) <= alpha or alpha == 1:
+        return own_cover(grid, lo, hi, alpha)
+    return _unpack(quick_cover(grid.cells, grid.shape, lo, hi, alpha))[0]
+
+
+def list_covers(
+    grid: Grid, lo: LongArray, hi: LongArray, alpha: int, most: float, budget: Budget
+) -> list[Cover]:
     """Return the covers up to a measure, cheapest first, of which any other one holds one."""
     if len(lo) <= alpha or alpha == 1:
         own = own_cover(grid, lo, hi, alpha)
         return [own] if own.mass <= most else []
-    mass = _masses(grid, lo, hi, most)
+    if alpha == 2:
+        budget.spend(len(grid.mass))
+        mass = _masses(grid, lo, hi, most)
+        order = np.argsort(mass, kind="stable")
+        found = [_shrunk(grid, lo, hi, int(which)) for which in order if mass[which] <= most]
+    else:
+        found = _unpack(all_covers(grid.cells, grid.shape, lo, hi, alpha, most, budget))
     known: dict[bytes, Cover] = {}
-    for which in np.argsort(mass, kind="stable"):
-        if mass[which] > most:
-            break
-        cover = _shrunk(grid, lo, hi, int(which))
-        order = np.lexsort(np.hstack([cover.lo, cover.hi]).T)
-        known.setdefault(np.hstack([cover.lo, cover.hi])[order].tobytes(), cover)
+    for cover in found:
+        both = np.hstack([cover.lo, cover.hi])
+        known.setdefault(both[np.lexsort(both.T)].tobytes(), cover)
     return sorted(known.values(), key=lambda cover: cover.mass)
+
+
+def _unpack(covers: Covers) -> list[Cover]:
+    """Return covers one by one."""
+    rows = zip(*covers, strict=True)
+    return [Cover(lo[:count], hi[:count], float(mass)) for lo, hi, count, mass in rows]
 
 
 def own_cover(grid: Grid, lo: LongArray, hi: LongArray, alpha: int) -> Cover:
@@ -137,11 +173,8 @@ def own_cover(grid: Grid, lo: LongArray, hi: LongArray, alpha: int) -> Cover:
 
 def union_mass(grid: Grid, lo: LongArray, hi: LongArray) -> float:
     """Return the measure of the union of boxes on a grid, cell by cell."""
-    shape = tuple(len(some) for some in grid.sides)
-    cells = grid.table.reshape(shape)
-    inside = np.zeros([size - 1 for size in shape], dtype=np.bool_)
-    for axis in range(len(shape)):
-        cells = np.diff(cells, axis=axis)
+    cells = grid.cells.reshape(grid.shape)
+    inside = np.zeros(grid.shape, dtype=np.bool_)
     for below, above in zip(lo, hi, strict=True):
         inside[tuple(slice(a, b) for a, b in zip(below, above, strict=True))] = True
     return float(cells[inside].sum())

@@ -5,25 +5,31 @@ what everybody below it wants, so that the least cover of that by alpha rectangl
 brokers, is a lower bound for each; least covers are found by :mod:`fanwise.assign.covers`.
 Assignments are looked at from the lowest bound up, until one costs no more than the next bound.
 
+Least covers by two rectangles and more take long: there the union of what is wanted stands in for
+them, until an assignment comes up that has to be known better.
+
 In trees of one level the bound is what the assignment costs: the first one is the optimum. Below
 inner brokers a broker's least cover may not be the best for the brokers above it. There every
 combination of covers is tried that may still cost less than the best plan so far: a cover, of the
 children's rectangles, for each inner broker, and no more excess over the least covers, all in all,
 than the difference.
 
-Both steps are complete, so that the plan is optimal and ``bound`` is its objective, up to rounding;
-a time limit or gap that ends the search leaves the next lower bound.
+All of that is complete, so that the plan is optimal and ``bound`` is its objective, up to rounding;
+a time limit or gap that ends the search leaves the next lower bound, and so does the limit on the
+steps of the search for covers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.assign.baselines import balanced
+from fanwise.assign.cover_search import Budget, TooMuchWorkError
 from fanwise.assign.covers import (
     Cover,
     Grid,
@@ -31,18 +37,24 @@ from fanwise.assign.covers import (
     least_cover,
     list_covers,
     make_grid,
+    merged_cover,
     sides_of,
+    union_mass,
 )
 from fanwise.assign.filters import fit_filters
 from fanwise.assign.ground import Filters, Ground
 from fanwise.assign.problem import Assignment, make_tables
 from fanwise.errors import ParameterError
-from fanwise.planning.problem import Outcome, Run
+from fanwise.planning.problem import Outcome, Run, Stopped
 
 MOST_SUBSCRIBERS = 10
 MOST_ASSIGNMENTS = 100_000
 MOST_COVERS = 100_000_000
 """Rectangles of the grid, times sets of subscribers, if filters may have two of them."""
+MOST_STEPS = 1_000_000_000
+"""Steps of the search for covers: rectangles, pieces and cells looked at; some ten seconds."""
+MOST_CELLS = 20_000
+"""Cells of the grid, if filters may have three rectangles or more."""
 
 FIRST = 100
 """Assignments whose filters are fitted greedily for a first plan."""
@@ -56,16 +68,19 @@ def solve(problem: Assignment, run: Run) -> Outcome:
     Where no assignment keeps the limits, the most even one is returned, which breaks them.
 
     Complexity: O(product of the numbers of candidates + 2^subscribers x grid rectangles) in trees
-    of one level; below inner brokers the number of near-optimal covers adds to that.
+    of one level and up to two rectangles; below inner brokers the number of near-optimal covers
+    adds to that. More rectangles multiply it by those of the grid.
     """
     refuse_large(problem)
     brokers = list_assignments(problem)
     if len(brokers) == 0 and problem.ground.num_subscribers:
         even = balanced(problem)
-        return Outcome(make_tables(even, fit_filters(problem.ground, even)))
+        return Outcome(make_tables(even, fit_filters(problem.ground, even)), stopped="exhausted")
     with run.progress.step("trying every assignment"):
-        search = Search(problem.ground, brokers)
-        is_interrupted = search.run(run)
+        if problem.alpha > 1:
+            run.default_limits(steps=MOST_STEPS)
+        search = Search(problem.ground, brokers, Budget(MOST_STEPS))
+        stopped = search.run(run)
     assigned, filters = brokers[search.best_row].astype(np.int32), search.filters()
     cost = float(problem.ground.measures(filters).sum())
     return Outcome(
@@ -76,30 +91,38 @@ def solve(problem: Assignment, run: Run) -> Outcome:
             "assignments": len(brokers),
             "examined": search.num_examined,
         },
-        is_interrupted=is_interrupted,
+        is_interrupted=stopped == "interrupted",
+        stopped=stopped,
     )
 
 
 def refuse_large(problem: Assignment) -> None:
     """Raise where trying everything would take too long, saying what is too much."""
+    too_much = describe_size(problem)
+    if too_much is not None:
+        raise ParameterError("algorithm", f"'best' above {too_much}", "exact")
+
+
+def describe_size(problem: Assignment) -> str | None:
+    """Say which size is too large for trying everything, and how large it is; None if none is."""
     ground = problem.ground
     count = ground.num_subscribers
+    if count > MOST_SUBSCRIBERS:
+        return f"{MOST_SUBSCRIBERS} subscribers (here {count:,})"
     ways = np.prod(np.maximum(np.diff(ground.indptr), 1).astype(float))
-    limit = f"'best' above {MOST_SUBSCRIBERS} subscribers (here {count:,})"
-    if count <= MOST_SUBSCRIBERS:
-        limit = f"'best' above {MOST_ASSIGNMENTS:,} assignments (here {ways:,.0f})"
-    if count > MOST_SUBSCRIBERS or ways > MOST_ASSIGNMENTS:
-        raise ParameterError("algorithm", limit, "exact")
+    if ways > MOST_ASSIGNMENTS:
+        return f"{MOST_ASSIGNMENTS:,} assignments (here {ways:,.0f})"
     lo, hi = wanted(ground)
     if ground.alpha == 1 or len(np.unique(np.hstack([lo, hi]), axis=0)) <= ground.alpha:
-        return
+        return None
+    sides = sides_of(lo, hi, ground.density)
     if ground.alpha > 2:
-        limit = f"'best' above alpha 2 (here {ground.alpha})"
-        raise ParameterError("algorithm", limit, "exact")
-    work = count_rectangles(sides_of(lo, hi, ground.density)) << len(lo)
+        cells = np.prod([float(len(some)) for some in sides])
+        return f"{MOST_CELLS:,} cells (here {cells:,.0f})" if cells > MOST_CELLS else None
+    work = count_rectangles(sides) << len(lo)
     if work > MOST_COVERS:
-        limit = f"'best' above {MOST_COVERS:,} covers of sets of subscribers (here {work:,})"
-        raise ParameterError("algorithm", limit, "exact")
+        return f"{MOST_COVERS:,} covers of sets of subscribers (here {work:,})"
+    return None
 
 
 def wanted(ground: Ground) -> tuple[FloatArray, FloatArray]:
@@ -140,6 +163,8 @@ class Search:
 
     Attributes
     ----------
+    budget
+        Steps that the search for covers may take.
     best, best_row
         What the best plan costs, and which assignment it has.
     bound
@@ -148,6 +173,7 @@ class Search:
 
     ground: Ground
     brokers: IntArray
+    budget: Budget
     best: float = np.inf
     best_row: int = 0
     bound: float = 0.0
@@ -155,35 +181,58 @@ class Search:
     num_examined: int = 0
     _best_covers: tuple[tuple[int, Cover], ...] = ()
     _least: dict[int, Cover] = field(default_factory=dict)
+    _union: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         ground = self.ground
         self._wants = np.flatnonzero(ground.lo[:, 0] <= ground.hi[:, 0])
         lo, hi = wanted(ground)
-        self._boxes: tuple[LongArray, LongArray] | None = None
+        self._is_slow = ground.alpha > 1
         if len(lo):
-            self._grid: Grid = make_grid(sides_of(lo, hi, ground.density), ground.density)
-            self._boxes = self._grid.places(lo, hi)
+            sides = sides_of(lo, hi, ground.density)
+            self._grid: Grid = make_grid(sides, ground.density, ground.alpha)
+            self._boxes: tuple[LongArray, LongArray] = self._grid.places(lo, hi)
         self._sets = self._sets_below()
-        self._lower = self._bounds()
 
-    def run(self, run: Run) -> bool:
-        """Search until the optimum is proven or a limit of the run is reached; True: Ctrl-C."""
-        order = np.argsort(self._lower, kind="stable")
-        for row in order[:FIRST]:
-            self._keep(int(row), self._fit(int(row)))
+    def run(self, run: Run) -> Stopped:
+        """Search until the optimum is proven or a limit of the run is reached; say which."""
+        different, place = np.unique(self._sets, return_inverse=True)
+        known = np.array([self._lower_of(int(some)) for some in different])
+        lower = known[place.reshape(self._sets.shape)].sum(axis=1)
+        waiting = list(zip(lower.tolist(), range(len(lower)), strict=True))
+        heapify(waiting)
         try:
-            for row in order:
-                self.bound = float(self._lower[row])
-                if self.bound >= self.best * (1 - SLACK):
-                    break
-                if run.is_over() or self.best - self.bound <= (run.gap or 0.0) * self.best:
-                    return False
-                self._examine(int(row))
+            for _, row in sorted(waiting)[:FIRST]:
+                self._keep(row, self._fit(row))
+            return self._examine_all(waiting, run)
+        except TooMuchWorkError:
+            return "work"
         except KeyboardInterrupt:
-            return True
+            if self.best == np.inf:
+                raise
+            return "interrupted"
+
+    def _examine_all(self, waiting: list[tuple[float, int]], run: Run) -> Stopped:
+        while waiting:
+            lower, row = heappop(waiting)
+            if self._lower(row) > lower * (1 + SLACK):  # something has become known since
+                heappush(waiting, (self._lower(row), row))
+                continue
+            self.bound = lower
+            if lower >= self.best * (1 - SLACK):
+                break
+            if run.is_over():
+                return "limit"
+            if run.gap is not None and self.best - lower <= run.gap * self.best:
+                return "gap"
+            unknown = next((some for some in self._sets[row].tolist() if self._is_open(some)), 0)
+            if unknown:
+                self._least_of(unknown)
+                heappush(waiting, (self._lower(row), row))
+            else:
+                self._examine(row)
         self.is_proven = True
-        return False
+        return "exhausted"
 
     def filters(self) -> Filters:
         """Return the best filters found."""
@@ -207,22 +256,32 @@ class Search:
                 sets[:, ground.parent[broker]] |= sets[:, broker]
         return sets
 
-    def _bounds(self) -> FloatArray:
-        """Return the sum of least covers for each assignment."""
-        different, place = np.unique(self._sets, return_inverse=True)
-        mass = np.array([self._least_of(int(some)).mass if some else 0.0 for some in different])
-        total: FloatArray = mass[place.reshape(self._sets.shape)].sum(axis=1)
-        return total
+    def _lower(self, row: int) -> float:
+        """Return what is known to be the least cost of an assignment."""
+        return sum(self._lower_of(some) for some in self._sets[row].tolist())
+
+    def _lower_of(self, some: int) -> float:
+        """Return a lower bound on the cost of holding what some subscribers want."""
+        if not some:
+            return 0.0
+        if some in self._least or not self._is_slow:
+            return self._least_of(some).mass
+        if some not in self._union:
+            self._union[some] = union_mass(self._grid, *self._boxes_of(some)) * (1 - SLACK)
+        return self._union[some]
+
+    def _is_open(self, some: int) -> bool:
+        """Whether the least cover of what some subscribers want is not known yet."""
+        return bool(some) and some not in self._least
 
     def _boxes_of(self, some: int) -> tuple[LongArray, LongArray]:
-        assert self._boxes is not None
         member = [bit for bit in range(len(self._wants)) if some >> bit & 1]
         return distinct(self._boxes[0][member], self._boxes[1][member])
 
     def _least_of(self, some: int) -> Cover:
         if some not in self._least:
             boxes = self._boxes_of(some)
-            self._least[some] = least_cover(self._grid, *boxes, self.ground.alpha)
+            self._least[some] = least_cover(self._grid, *boxes, self.ground.alpha, self.budget)
         return self._least[some]
 
     def _keep(self, row: int, found: Option) -> None:
@@ -230,16 +289,16 @@ class Search:
             self.best, self.best_row, self._best_covers = found.cost, row, found.below
 
     def _fit(self, row: int) -> Option:
-        """Return least covers from the leaves up."""
+        """Return covers from the leaves up, the least as far as that takes no time."""
         ground = self.ground
         held: dict[int, list[Cover]] = {}
         below, cost = [], 0.0
         for broker in ground.bottom_up.tolist():
-            if not self._sets[row, broker]:
+            own = int(self._sets[row, broker])
+            if not own:
                 continue
-            cover = self._least_of(int(self._sets[row, broker]))
-            if held.get(broker):
-                cover = least_cover(self._grid, *gather(held[broker]), ground.alpha)
+            boxes = gather(held[broker]) if held.get(broker) else self._boxes_of(own)
+            cover = merged_cover(self._grid, *boxes, ground.alpha)
             held.setdefault(int(ground.parent[broker]), []).append(cover)
             below.append((broker, cover))
             cost += cover.mass
@@ -253,7 +312,7 @@ class Search:
         """Look for the cheapest filters of an assignment, if they beat the best plan."""
         self.num_examined += 1
         cost, below = 0.0, []
-        lower = float(self._lower[row])
+        lower = self._lower(row)
         for top in np.flatnonzero(self.ground.parent < 0).tolist():
             if not self._sets[row, top]:
                 continue
@@ -286,8 +345,11 @@ class Search:
         own = int(self._sets[row, broker])
         most = self._least_of(own).mass
         slack = spare + SLACK * (1 + abs(most))
+        if not children and self.ground.parent[broker] < 0:
+            return [Option(self._least_of(own), most)]
         if not children:
-            covers = list_covers(self._grid, *self._boxes_of(own), self.ground.alpha, most + slack)
+            boxes = self._boxes_of(own)
+            covers = list_covers(self._grid, *boxes, self.ground.alpha, most + slack, self.budget)
             return [Option(cover, cover.mass) for cover in covers]
         lower = sum(self._lower_below(row, child) for child in children)
         found: dict[bytes, Option] = {}
@@ -314,8 +376,8 @@ class Search:
     ) -> list[Cover]:
         """Return covers of children's rectangles; just the least where nobody is above."""
         if self.ground.parent[broker] >= 0:
-            return list_covers(self._grid, *boxes, self.ground.alpha, most)
-        least = least_cover(self._grid, *boxes, self.ground.alpha)
+            return list_covers(self._grid, *boxes, self.ground.alpha, most, self.budget)
+        least = least_cover(self._grid, *boxes, self.ground.alpha, self.budget)
         return [least] if least.mass <= most else []
 
     def _combinations(
