@@ -100,11 +100,14 @@ def test_every_algorithm_tells_the_truth(algorithm, made, alpha, lbf):
         alpha = min(alpha, 2)
     problem = fw.Assignment(made.workload(), alpha=alpha, lbf=lbf, lbf_max=lbf * 1.2)
     plan = problem.solve(algorithm)
-    plan.verify()
     assert plan.feasible == ("trouble" not in plan.metrics)
     if plan.feasible:
+        assert plan.verify().is_bound_checked
         assert problem.least[0] <= problem.lbf_max * (1 + 1e-9)
         assert plan.bound <= plan.objective * (1 + 1e-9)
+    else:
+        with pytest.raises(VerificationError, match="load|latency"):
+            plan.verify()
     with pytest.raises(VerificationError):
         replace(plan, feasible=not plan.feasible, gap=None).verify()
 
@@ -226,8 +229,9 @@ class TestTrouble:
     def test_too_tight_latency_names_who(self):
         made = replace(PLAIN, max_latency=[100.0, 0.5, 100.0, 100.0])
         plan = fw.Assignment(made.workload(), lbf=2, lbf_max=2).solve("gr-star")
-        plan.verify()
         assert not plan.feasible
+        with pytest.raises(VerificationError, match="latency: subscriber 1 is late, one of 1"):
+            plan.verify()
         assert plan.metrics["late"] == 1
         trouble = plan.metrics["trouble"]
         assert (trouble["unreachable"], trouble["unreachable_names"]) == (1, ["s1"])
@@ -237,8 +241,9 @@ class TestTrouble:
     def test_too_tight_load_names_brokers_and_the_least_factor(self):
         made = replace(PLAIN, candidates=[[0], [0], [0], [0, 1]])
         plan = fw.Assignment(made.workload(), lbf=1, lbf_max=1).solve("gr-star")
-        plan.verify()
         assert not plan.feasible
+        with pytest.raises(VerificationError, match="load: broker 0 serves 3, above its limit"):
+            plan.verify()
         trouble = plan.metrics["trouble"]
         assert trouble["bottleneck_brokers"] == ["b0"]
         assert (trouble["bottleneck_subscribers"], trouble["left_over"]) == (3, 1)

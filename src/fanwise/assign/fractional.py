@@ -152,7 +152,7 @@ def tables_of_prices(
             {
                 "subscriber": members[row[order]],
                 "broker": brokers[allowed.indices[order]].astype(np.int32),
-                "price": price[order].astype(np.float32),
+                "price": price[order],
             }
         )
     }
@@ -160,7 +160,7 @@ def tables_of_prices(
         tables["charges"] = pa.table(
             {
                 "broker": brokers[charged].astype(np.int32),
-                "charge": charge[charged].astype(np.float32),
+                "charge": charge[charged],
             }
         )
     return tables

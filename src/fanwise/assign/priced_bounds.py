@@ -49,6 +49,8 @@ PATIENCE = 12
 """Rounds without a better bound after which steps get shorter."""
 STEPS_OF_PRICES = 4000
 """The largest price that is kept, in steps by which prices differ."""
+DIGITS = 2.0**20
+"""What prices are rounded to beside that, as a part of themselves."""
 CAUTION = 1e-11
 """Of all that is paid: so much less is claimed, because sums differ by the order of terms."""
 
@@ -110,6 +112,8 @@ def priced_bound(market: Market, prices: Prices, rounds: int = ROUNDS) -> Priced
     if sum(sweep.steps for sweep in sweeps) > MOST_STEPS:
         return None
     kept = rounded(ascend(market, prices, sweeps, types, rounds))
+    if not all(np.isfinite(some.sum()) for some in kept):
+        return None  # loads that cannot be held, at any price
     inside = np.zeros(len(types), dtype=np.bool_)
     value, _ = evaluate(market, kept, sweeps, types, inside)
     value -= CAUTION * float(kept.pair.sum() + kept.load.sum())
@@ -118,12 +122,13 @@ def priced_bound(market: Market, prices: Prices, rounds: int = ROUNDS) -> Priced
 
 
 def rounded(prices: Prices) -> Prices:
-    """Return prices as they are kept: few different ones, in single precision."""
+    """Return prices as they are kept: few different ones, none with more digits than it needs."""
     kept = []
     for some in prices:
         step = float(some.max(initial=0.0)) / STEPS_OF_PRICES
         whole = np.round(some / step) * step if step > 0 else np.zeros_like(some)
-        kept.append(whole.astype(np.float32).astype(np.float64))
+        digits, exponent = np.frexp(whole)
+        kept.append(np.ldexp(np.round(digits * DIGITS) / DIGITS, exponent))
     return Prices(*kept)
 
 

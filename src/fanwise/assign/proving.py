@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from fanwise.assign.problem import Assignment
-from fanwise.assign.verify_cases import MOST_SUBSCRIBERS, Cases
+from fanwise.assign.verify_cases import MOST_SUBSCRIBERS, Cases, count_assignments
 from fanwise.assign.verify_limits import pose
 from fanwise.planning.problem import Bound
 from fanwise.planning.proof import Proof, ProofError
@@ -27,11 +27,11 @@ def prove(problem: Assignment, claimed: float | None) -> Bound:
         return Bound(max(claimed, own.value - slack), own.proof)
     if problem.workload.num_subscribers > MOST_SUBSCRIBERS:
         return own
-    cases = Cases(pose(problem.workload, problem.parameters()))
+    question = pose(problem.workload, problem.parameters())
     try:
-        found = cases.least()
+        found = Cases(question).least()
     except ProofError:
         return own
-    table = pa.table({"assignments": pa.array([cases.count()], pa.int64())})
+    table = pa.table({"assignments": pa.array([count_assignments(question)], pa.int64())})
     value = min(claimed, found)
     return Bound(value, Proof("leaves", {"leaves": table}, value))

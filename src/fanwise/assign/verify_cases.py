@@ -18,7 +18,7 @@ out, until it uses no estimate.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, cached_property, reduce
+from functools import cache, reduce
 from itertools import product
 from typing import Any
 
@@ -43,16 +43,33 @@ def least_of_all_cases(question: Question, proof: Proof) -> float:
         raise ProofError(f"there are too many cases above {MOST_SUBSCRIBERS} subscribers")
     table = proof.table("leaves", {"assignments": "id"})
     stated = table.column("assignments").to_pylist()
-    cases = Cases(question)
-    found = cases.count()
+    found = count_assignments(question)
     if stated != [found]:
         raise ProofError(f"proof/leaves.parquet must list {found} assignments, has {stated[:2]}")
-    return cases.least()
+    return Cases(question).least()
 
 
 def count_assignments(question: Question) -> int:
     """Return how many assignments keep the limits."""
-    return Cases(question).count()
+    starts, wholes, parts = _splits(question.num_subscribers)
+    ways = np.array([1.0] + [0.0] * (len(starts) - 1))
+    for mine in sets_to_serve(question).values():
+        ways = np.add.reduceat(ways[wholes ^ parts] * mine[parts], starts)
+    return int(ways[-1])
+
+
+def sets_to_serve(question: Question) -> dict[int, Any]:
+    """Return which sets each leaf may serve: all in time, and no more than its limit."""
+    sets = np.arange(1 << question.num_subscribers)
+    found = {}
+    for leaf in question.leaves.tolist():
+        others = sum(
+            1 << j
+            for j in range(question.num_subscribers)
+            if leaf not in question.allowed(j).tolist()
+        )
+        found[leaf] = ((sets & others) == 0) & (np.bitwise_count(sets) <= question.limits[leaf])
+    return found
 
 
 class Space:
@@ -152,6 +169,8 @@ class Cases:
             b: np.flatnonzero(question.parent == b).tolist() for b in range(question.num_brokers)
         }
         self.nodes = 0
+        self._best = np.inf
+        self._may_serve = sets_to_serve(question)
         self._boxes = dict(zip(question.wanting.tolist(), self.space.boxes, strict=True))
         self._needs = [self._need(some) for some in range(1 << self.size)]
         self._exact = np.zeros(1 << self.size, dtype=bool)
@@ -187,29 +206,6 @@ class Cases:
         larger = (np.arange(1 << self.size) & some) == some
         self._covers[larger] = np.maximum(self._covers[larger], self._covers[some])
 
-    @cached_property
-    def _may_serve(self) -> dict[int, Any]:
-        """Which sets each leaf may serve: all in time, and no more than its limit."""
-        question = self.question
-        sets = np.arange(1 << self.size)
-        sizes = np.bitwise_count(sets)
-        found = {}
-        for leaf in question.leaves.tolist():
-            others = sum(
-                1 << j for j in range(self.size) if leaf not in question.allowed(j).tolist()
-            )
-            found[leaf] = ((sets & others) == 0) & (sizes <= question.limits[leaf])
-        return found
-
-    def count(self) -> int:
-        """Return how many assignments keep the limits."""
-        ways = _one(self.size)
-        for leaf in self.question.leaves.tolist():
-            mine = self._may_serve[leaf].astype(np.float64)
-            starts, wholes, parts = _splits(self.size)
-            ways = np.add.reduceat(ways[wholes ^ parts] * mine[parts], starts)
-        return int(ways[self.everybody])
-
     def least(self) -> float:
         """Return the least bandwidth of any plan; infinite where there is none."""
         while True:
@@ -231,8 +227,9 @@ class Cases:
         below: dict[int, tuple[Any, list[tuple[int, Any]]]] = {}
 
         def solve(children: list[int]) -> tuple[Any, list[tuple[int, Any]]]:
-            total, steps = np.where(_one(self.size) > 0, 0.0, np.inf), []
             starts, wholes, parts = _splits(self.size)
+            total, steps = np.full(len(starts), np.inf), []
+            total[0] = 0.0
             for child in children:
                 if self.children[child]:
                     below[child] = solve(self.children[child])
@@ -265,26 +262,25 @@ class Cases:
 
     def _least_of_trees(self, lower: float, sets: dict[int, int]) -> float:
         """Return the least bandwidth where covers of inner brokers depend on those below."""
-        best = self._fill(self._in_order(sets), np.inf)
-        if best <= lower * (1 + SLACK):
-            return best
-        for other in self._assignments(0, {}, lambda: best):
-            value = self._refined(other, best)
-            if value < best * (1 - SLACK):
-                best = min(best, self._fill(self._in_order(other), best))
-        return best
+        self._best = self._fill(self._in_order(sets), np.inf)
+        if self._best <= lower * (1 + SLACK):
+            return self._best
+        for other in self._assignments(0, {}):
+            if self._refined(other) < self._best * (1 - SLACK):
+                self._best = min(self._best, self._fill(self._in_order(other), self._best))
+        return self._best
 
-    def _refined(self, sets: dict[int, int], most: float) -> float:
-        """Return the sum of covers of an assignment, worked out as far as it stays below."""
+    def _refined(self, sets: dict[int, int]) -> float:
+        """Return the sum of covers of an assignment, worked out while it is below the best."""
         for some in sets.values():
-            if sum(self._covers[one] for one in sets.values()) >= most * (1 - SLACK):
+            if sum(self._covers[one] for one in sets.values()) >= self._best * (1 - SLACK):
                 break
             self._work_out(some)
         return float(sum(self._covers[one] for one in sets.values()))
 
-    def _assignments(self, j: int, sets: dict[int, int], most: Any) -> Iterator[dict[int, int]]:
-        """Yield the sets of all brokers, of assignments whose covers measure less than so much."""
-        if sum(self._covers[some] for some in sets.values()) >= most() * (1 - SLACK):
+    def _assignments(self, j: int, sets: dict[int, int]) -> Iterator[dict[int, int]]:
+        """Yield the sets of all brokers, of assignments whose covers measure less than the best."""
+        if sum(self._covers[some] for some in sets.values()) >= self._best * (1 - SLACK):
             return
         if j == self.size:
             yield sets
@@ -295,7 +291,7 @@ class Cases:
                 while at >= 0:
                     grown[at] = grown.get(at, 0) | 1 << j
                     at = int(self.question.parent[at])
-                yield from self._assignments(j + 1, grown, most)
+                yield from self._assignments(j + 1, grown)
 
     def _in_order(self, sets: dict[int, int]) -> dict[int, int]:
         """Return the sets of brokers that somebody below wants something of, from the leaves up."""
@@ -366,13 +362,6 @@ class Cases:
                 if growth > most:
                     dearest, most = corner, growth
         return space.piece(missing) if dearest is None else dearest
-
-
-def _one(size: int) -> Floats:
-    """Return one way to share out nobody."""
-    ways = np.zeros(1 << size)
-    ways[0] = 1.0
-    return ways
 
 
 @cache

@@ -48,7 +48,7 @@ def _in_order(question: Question, broker: Ints, limits: list[Ints], *, is_free: 
     usable = np.unique(question.brokers) if not is_free else question.leaves
     reached = 0
     for step in range(STEPS):
-        # Who is the last for whom each broker has room; nobody: -1, everybody: as many as there are.
+        # Who is the last for whom each broker has room: -1 for nobody, count for everybody.
         last = np.full(question.num_brokers, -1, dtype=np.int64)
         for b in usable.tolist():
             mine, limit = order[starts[b] : starts[b + 1]], int(limits[step][b])
