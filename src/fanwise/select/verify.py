@@ -12,9 +12,8 @@ from fanwise.planning.verify import Check, expect, expect_equal, expect_metric, 
 from fanwise.select.verify_proof import evaluate
 from fanwise.select.verify_question import (
     Question,
-    rates_by_subscriber,
+    delivered_by,
     read_question,
-    sum_rows_of,
     wrong_parameters,
 )
 from fanwise.workload.topic import RELATIVE_TOLERANCE
@@ -95,16 +94,15 @@ class _Reached(NamedTuple):
 
 def _reached(workload: TopicWorkload, question: Question, served: Flags) -> _Reached:
     """Return the objective of serving some topics, and how many subscribers are satisfied."""
-    objective, satisfied = 0.0, 0
-    for first, last, rates, rows in rates_by_subscriber(workload, served):
-        delivered = sum_rows_of(rates, rows, last - first)
-        demand = question.demand[first:last]
-        needs = demand > 0
-        is_satisfied = needs & (delivered >= demand * (1 - RELATIVE_TOLERANCE))
-        share = np.divide(delivered, demand, out=np.zeros(last - first), where=needs)
-        value = np.where(is_satisfied, 1.0, 0.0 if question.is_binary else share)
-        objective += float(np.sum(value * question.weight[first:last]))
-        satisfied += int(np.count_nonzero(is_satisfied))
+    delivered = delivered_by(workload, np.where(served, workload.rates, 0.0))
+    demand, needs = question.demand, question.demand > 0
+    is_satisfied = needs & (delivered >= demand * (1 - RELATIVE_TOLERANCE))
+    value = is_satisfied.astype(np.float64)
+    if not question.is_binary:
+        share = np.divide(delivered, demand, out=np.zeros_like(demand), where=needs)
+        value = np.where(is_satisfied, 1.0, share)
+    objective = float(np.sum(value * question.weight))
+    satisfied = int(np.count_nonzero(is_satisfied))
     return _Reached(objective, satisfied)
 
 
@@ -115,7 +113,7 @@ def _check_objective(
     yield expect_equal("objective", plan.objective, reached.objective)
     yield expect_metric(plan, "satisfied", reached.satisfied)
     yield expect_metric(plan, "subscribers", int(np.count_nonzero(question.demand > 0)))
-    yield expect_metric(plan, "paper_bound", question.paper_bound)
+    yield expect_metric(plan, "paper_bound", question.paper_bound())
 
 
 def _check_changes(

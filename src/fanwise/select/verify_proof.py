@@ -9,15 +9,14 @@ on certificates has the formulas and why they hold.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fanwise.planning.proof import ProofError
-from fanwise.select.verify_question import Question, read_question, sum_rows_of
+from fanwise.select.verify_question import COUNTED, Question, blocks, read_question
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-CHUNK = 1 << 17
 ENOUGH = 1 - RELATIVE_TOLERANCE - 1e-12
 """Who has less than this share of its demand is not satisfied, however sums are rounded."""
 MOST_SETS = 8
@@ -77,9 +75,10 @@ def evaluate(question: Question, proof: Proof | None, prefix: str) -> float:
 def _paper_bound(question: Question, table: pa.Table) -> float:
     if table.column("rule").to_pylist() != ["paper"]:
         raise ProofError("proof/rule.parquet must have one row, 'paper'")
-    if question.paper_bound is None:
+    bound = question.paper_bound()
+    if bound is None:
         raise ProofError("the paper's bound does not hold with costs or weights")
-    return question.paper_bound
+    return bound
 
 
 def _numbers(table: pa.Table, column: str) -> Floats:
@@ -111,34 +110,54 @@ def _change_price(question: Question, proof: Proof, name: str) -> float:
 def _profits(question: Question, proof: Proof, prefix: str, prices: Floats) -> tuple[Floats, float]:
     """Return what topics are paid, and what remains of the weights: sum of w - u (1 - c)."""
     parts, sets = _read_sets(question, proof, prefix)
-    profit = np.zeros(len(question.cost))
-    remains = 0.0
-    priced = np.flatnonzero((prices > 0) & (question.demand > 0))
-    remains += float(np.sum(question.weight)) - float(np.sum(prices[priced]))
-    mix = _mix_covers if question.is_binary else _mix_gains
-    for rows, topics, places, own in _chunks(question, priced):
-        inside = None if sets is None else sets[places]
-        slopes, constants = mix(
-            question.rates[topics], own, question.demand[rows] * ENOUGH, inside, parts[rows]
+    paid_for = np.zeros(question.num_pairs)
+    is_priced = (prices > 0) & (question.demand > 0)
+    remains = float(np.sum(question.weight)) - float(np.sum(prices[is_priced]))
+    total = sum((part.astype(np.uint16) for part in parts[1:]), parts[0].astype(np.uint16))
+    slopes_of = _cover_slopes if question.is_binary else _gain_slopes
+    for k, part in enumerate(parts):
+        # Who has no parts at all takes the first set.
+        rows = np.flatnonzero(is_priced & ((part > 0) | ((total == 0) & (k == 0))))
+        paid = prices[rows] * np.where(
+            total[rows] == 0, 1.0, part[rows] / np.maximum(total[rows], 1)
         )
-        paid = prices[rows]
-        profit += np.bincount(topics, weights=slopes * paid[own], minlength=len(profit))
-        if constants is not None:
-            remains += float(np.dot(paid, constants))
-    return profit, remains
+        for first, last, topics, places, starts in blocks(question.indptr, question.indices, rows):
+            inside = (
+                None if sets is None else (sets[places] >> np.uint8(k) & np.uint8(1)).view(bool)
+            )
+            block = _Block(
+                question.rates[topics],
+                question.demand[rows[first:last]] * ENOUGH,
+                question.received[rows[first:last]],
+                starts,
+            )
+            slopes, constants = slopes_of(block, inside)
+            slopes *= block.spread(paid[first:last])
+            paid_for[places] += slopes
+            if constants is not None:
+                remains += float(np.sum(paid[first:last] * constants))
+    return _by_topic(question, paid_for), remains
+
+
+def _by_topic(question: Question, paid_for: Floats) -> Floats:
+    """Add up by topic what is paid for each pair."""
+    profit = np.zeros(len(question.cost))
+    for start in range(0, len(paid_for), COUNTED):
+        own = slice(start, start + COUNTED)
+        profit += np.bincount(question.indices[own], paid_for[own], minlength=len(profit))
+    return profit
 
 
 def _read_sets(
     question: Question, proof: Proof, prefix: str
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8] | None]:
+) -> tuple[list[npt.NDArray[np.uint8]], npt.NDArray[np.uint8] | None]:
     """Return the parts of sets in each subscriber's mix, and the sets that each pair is in."""
     table = proof.tables[f"{prefix}prices"]
     names = sorted(name for name in table.column_names if name != "price")
     if names != [f"part_{k}" for k in range(len(names))] or len(names) > MOST_SETS:
         raise ProofError("proof/prices.parquet has columns that are neither price nor parts")
-    parts = np.ones((len(question.weight), max(1, len(names))), dtype=np.uint8)
-    for k, name in enumerate(names):
-        parts[:, k] = _bytes(proof.table(f"{prefix}prices", {name: "id"}), name)
+    parts = [_bytes(proof.table(f"{prefix}prices", {name: "id"}), name) for name in names]
+    parts = parts or [np.ones(len(question.weight), dtype=np.uint8)]
     if f"{prefix}sets" not in proof.tables:
         return parts, None
     sets = _bytes(proof.table(f"{prefix}sets", {"sets": "id"}), "sets")
@@ -154,97 +173,55 @@ def _bytes(table: pa.Table, column: str) -> npt.NDArray[np.uint8]:
     return values.astype(np.uint8)
 
 
-def _chunks(
-    question: Question, chosen: npt.NDArray[np.int64]
-) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Yield chosen subscribers, their topics, the places of these pairs, and whose each one is."""
-    indptr, indices = question.indptr, question.indices
-    degree = indptr[chosen + 1] - indptr[chosen]
-    ends = np.cumsum(degree)
-    first = 0
-    while first < len(chosen):
-        before = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
-        rows, many = chosen[first:last], degree[first:last]
-        own = np.repeat(np.arange(last - first), many)
-        low, high = int(indptr[rows[0]]), int(indptr[rows[-1] + 1])
-        places: Any = slice(low, high)
-        if high - low != len(own):  # somebody in between has no price
-            starts = indptr[rows] - np.append(0, ends[first : last - 1] - before)
-            places = np.arange(len(own)) + np.repeat(starts, many)
-        yield rows, indices[places], places, own
-        first = last
+class _Block(NamedTuple):
+    """Rates of the topics of some subscribers, one after the other, and what these need and get."""
+
+    rates: Floats
+    need: Floats
+    received: Floats
+    starts: npt.NDArray[np.int64]
+
+    def spread(self, values: Floats) -> Floats:
+        """Return a value of each subscriber once for each of its topics."""
+        return np.repeat(values, np.diff(self.starts, append=len(self.rates)))
+
+    def sums(self, pairs: npt.NDArray[np.int64], values: Floats) -> Floats:
+        """Add up, by subscriber, values of some of the pairs."""
+        rows = np.searchsorted(self.starts, pairs, side="right") - 1
+        added: Floats = np.bincount(rows, weights=values, minlength=len(self.starts))
+        return added
 
 
-def _mix_covers(
-    rates: Floats, own: Any, need: Floats, sets: Any, parts: npt.NDArray[np.uint8]
-) -> tuple[Floats, None]:
-    """Return coefficients min(1, rate / what the set falls short by) outside of it, mixed."""
-    slopes = np.zeros(len(rates))
-    shares = _shares(parts)
-    for k in range(parts.shape[1]):
-        pairs, numbers = _used(shares[:, k], own)
-        rate, mine = rates[pairs], own[pairs]
-        short, is_inside = need, None
-        if sets is not None:
-            is_inside = (sets[pairs] >> k & 1).astype(bool)
-            got = sum_rows_of(np.where(is_inside, rate, 0.0), mine, len(need))
-            reaches = got >= need
-            if reaches.any():  # no such inequality: as if the set were empty
-                is_inside &= ~reaches[mine]
-            short = np.where(reaches, need, need - got)
-        slope = np.minimum(1.0, rate / short[mine])
-        if is_inside is not None:
-            slope[is_inside] = 0.0
-        if numbers is not None:
-            slope *= numbers[mine]
-        slopes[pairs] += slope
+def _cover_slopes(block: _Block, inside: Flags | None) -> tuple[Floats, None]:
+    """Return min(1, rate / what the set falls short by) outside of it, 0 inside."""
+    short = block.need
+    if inside is not None:
+        pairs = np.flatnonzero(inside)
+        got = block.sums(pairs, block.rates[pairs])
+        reaches = got >= block.need
+        if reaches.any():  # there is no such inequality: as if the set were empty
+            got[reaches] = 0.0
+            inside = inside & ~block.spread(reaches)
+        short = block.need - got
+    slopes = block.rates / block.spread(short)
+    np.minimum(slopes, 1.0, out=slopes)
+    if inside is not None:
+        slopes[inside] = 0.0
     return slopes, None
 
 
-def _mix_gains(
-    rates: Floats, own: Any, need: Floats, sets: Any, parts: npt.NDArray[np.uint8]
-) -> tuple[Floats, Floats]:
-    """Return coefficients and constants of gains beyond a set, mixed."""
-    slopes, constants = np.zeros(len(rates)), np.zeros(len(need))
-    shares = _shares(parts)
-    for k in range(parts.shape[1]):
-        pairs, numbers = _used(shares[:, k], own)
-        mine = own[pairs]
-        share = rates[pairs] / need[mine]
-        if sets is None:
-            slope = np.minimum(1.0, share)
-        else:
-            is_inside = (sets[pairs] >> k & 1).astype(bool)
-            total = sum_rows_of(share, mine, len(need))
-            inside = sum_rows_of(np.where(is_inside, share, 0.0), mine, len(need))
-            base = np.minimum(1.0, inside)
-            gain = np.minimum(1.0, inside[mine] + share) - base[mine]
-            last = np.minimum(1.0, total)[mine] - np.minimum(1.0, total[mine] - share)
-            slope = np.where(is_inside, last, gain)
-            held = sum_rows_of(np.where(is_inside, last, 0.0), mine, len(need))
-            constant = np.maximum(0.0, base - held)
-            constants += constant if numbers is None else constant * numbers
-        if numbers is not None:
-            slope *= numbers[mine]
-        slopes[pairs] += slope
-    return slopes, constants
-
-
-def _shares(parts: npt.NDArray[np.uint8]) -> Floats:
-    """Return parts as shares of one; who has none takes the first set alone."""
-    total = parts.sum(axis=1, dtype=np.int64)
-    shares = parts / np.maximum(total, 1)[:, None]
-    shares[total == 0, 0] = 1.0
-    return shares
-
-
-def _used(shares: Floats, own: Any) -> tuple[Any, Floats | None]:
-    """Return the pairs of those who use a set, and the shares of the set; None: all take it."""
-    if (shares == 1.0).all():
-        return slice(None), None
-    is_used = shares > 0
-    return slice(None) if is_used.all() else np.flatnonzero(is_used[own]), shares
+def _gain_slopes(block: _Block, inside: Flags | None) -> tuple[Floats, Floats | None]:
+    """Return gains beyond a set outside of it, gains last of all inside, and the constants."""
+    need = block.spread(block.need)
+    share = block.rates / need
+    pairs = np.flatnonzero(inside) if inside is not None else np.empty(0, dtype=np.int64)
+    if not len(pairs):
+        return np.minimum(share, 1.0, out=share), None
+    base = np.minimum(1.0, block.sums(pairs, share[pairs]))
+    slopes = np.minimum(share, block.spread(1.0 - base))  # min(1, f(S) + share) - f(S)
+    last = 1.0 - block.spread(block.received)[pairs] / need[pairs] + share[pairs]
+    slopes[pairs] = last = np.maximum(last, 0.0)
+    return slopes, np.maximum(0.0, base - block.sums(pairs, last))
 
 
 def _total(
@@ -339,20 +316,22 @@ def _bound_of_case(question: Question, case: _Case, prices: Floats, change_price
             return -math.inf
     profit, remains = np.zeros(len(question.cost)), 0.0
     everybody = np.flatnonzero(question.demand > 0)
-    for rows, topics, _, own in _chunks(question, everybody):
-        need, rate = question.demand[rows] * ENOUGH, question.rates[topics]
-        got = sum_rows_of(np.where(served[topics], rate, 0.0), own, len(rows))
+    for first, last, topics, _, starts in blocks(question.indptr, question.indices, everybody):
+        rows, is_served = everybody[first:last], served[topics]
+        need, rates = question.demand[rows] * ENOUGH, question.rates[topics]
+        block = _Block(rates, need, question.received[rows], starts)
+        have = np.flatnonzero(is_served)
+        got = block.sums(have, rates[have])
         is_full = got >= need
         short = np.where(is_full, 1.0, need - got)
-        weight = question.weight[rows]
         if question.is_binary:
             constant = is_full.astype(np.float64)
-            slope = np.minimum(1.0, rate / short[own])
+            slope = np.minimum(1.0, rates / block.spread(short))
         else:
             constant = np.minimum(1.0, got / need)
-            slope = np.minimum(rate, short[own]) / need[own]
+            slope = np.minimum(rates, block.spread(short)) / block.spread(need)
         price = np.where(is_full, 0.0, prices[rows])
-        remains += float(np.sum(weight - price * (1.0 - constant)))
-        paid = np.where(served[topics], 0.0, slope * price[own])
+        remains += float(np.sum(question.weight[rows] - price * (1.0 - constant)))
+        paid = np.where(is_served, 0.0, slope * block.spread(price))
         profit += np.bincount(topics, weights=paid, minlength=len(profit))
     return _total(question, profit, remains, change_price, served, dropped)

@@ -6,7 +6,7 @@ Demands and costs are computed anew in plain NumPy, in chunks.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-CHUNK = 1 << 18
+CHUNK = 1 << 16
+"""Pairs in a block: what a processor keeps at hand."""
+COUNTED = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +34,13 @@ class Question:
 
     Attributes
     ----------
-    demand, weight
-        Per subscriber; the weight is 0 for those that need nothing.
+    demand, weight, received
+        Per subscriber: what it needs, how much it counts (0 for those that need nothing), and what
+        all its topics carry.
     is_whole
         Whether what is bounded is a whole number whatever is served.
-    paper_bound
-        The bound of Setty et al.; None where it does not hold.
+    has_paper_bound
+        Whether the bound of Setty et al. holds: neither costs nor weights are given.
     """
 
     indptr: npt.NDArray[np.int64]
@@ -54,7 +57,8 @@ class Question:
     was_served: Flags
     max_changes: int | None
     change_price: float
-    paper_bound: float | None
+    received: Floats
+    has_paper_bound: bool
 
     @property
     def num_pairs(self) -> int:
@@ -65,6 +69,18 @@ class Question:
         if self.is_whole and math.isfinite(bound):
             return float(math.floor(bound * (1 + RELATIVE_TOLERANCE)))
         return bound
+
+    def paper_bound(self) -> float | None:
+        """Return the bound of Setty et al.: the cheapest subscribers first."""
+        if not self.has_paper_bound:
+            return None
+        needing = np.flatnonzero(self.demand > 0)
+        least = np.empty(len(needing))
+        for first, last, topics, _, starts in blocks(self.indptr, self.indices, needing):
+            least[first:last] = np.minimum.reduceat(self.rates[topics], starts)
+        ascending = np.sort(np.maximum(self.demand[needing], least))
+        affordable = np.cumsum(ascending) <= self.capacity * (1 + RELATIVE_TOLERANCE)
+        return float(np.count_nonzero(affordable) + (0 if self.is_binary else 1))
 
 
 def read_question(workload: TopicWorkload, plan: Plan, *, is_net: bool = False) -> Question:
@@ -86,7 +102,7 @@ def read_question(workload: TopicWorkload, plan: Plan, *, is_net: bool = False) 
     if wrong is not None:
         raise VerificationError(wrong)
     cost = cost_of(workload)
-    received, smallest = received_by(workload)
+    received = delivered_by(workload, workload.rates)
     tau = workload.tau if parameters["tau"] == "column" else parameters["tau"]
     demand = np.minimum(tau, received)
     ones = np.ones(workload.num_subscribers)
@@ -108,11 +124,12 @@ def read_question(workload: TopicWorkload, plan: Plan, *, is_net: bool = False) 
         was_served=was_served_in(plan, workload.num_topics),
         max_changes=parameters.get("max_changes"),
         change_price=price if is_net else 0.0,
-        paper_bound=paper_bound(workload, demand, smallest, parameters["capacity"], is_binary),
+        received=received,
+        has_paper_bound=workload.cost is None and workload.weight is None,
     )
 
 
-def wrong_parameters(workload: TopicWorkload, parameters: Mapping[str, Any]) -> Any:
+def wrong_parameters(workload: TopicWorkload, parameters: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with parameters, in words."""
     tau, capacity = parameters.get("tau"), parameters.get("capacity")
     if isinstance(tau, str):
@@ -186,48 +203,43 @@ def cost_of(workload: TopicWorkload) -> Floats:
         return workload.cost
     followers = np.zeros(workload.num_topics, dtype=np.int64)
     indices = workload.interests.indices
-    for start in range(0, len(indices), CHUNK):
-        followers += np.bincount(indices[start : start + CHUNK], minlength=workload.num_topics)
+    for start in range(0, len(indices), COUNTED):
+        followers += np.bincount(indices[start : start + COUNTED], minlength=workload.num_topics)
     return workload.rates * followers
 
 
-def received_by(workload: TopicWorkload) -> tuple[Floats, Floats]:
-    """Return the events that each subscriber could get, and the smallest rate among its topics."""
-    received = np.zeros(workload.num_subscribers)
-    smallest = np.full(workload.num_subscribers, np.inf)
-    for first, last, rates, rows in rates_by_subscriber(workload):
-        received[first:last] = sum_rows_of(rates, rows, last - first)
-        np.minimum.at(smallest[first:last], rows, rates)
-    return received, smallest
-
-
-def rates_by_subscriber(workload: TopicWorkload, served: Flags | None = None) -> Any:
-    """Yield blocks of subscribers: first, last, rates of their topics, whose each one is."""
+def delivered_by(workload: TopicWorkload, rates: Floats) -> Floats:
+    """Return the events that each subscriber gets at given rates of the topics."""
     indptr, indices = workload.interests
-    values = workload.rates if served is None else np.where(served, workload.rates, 0.0)
+    delivered = np.zeros(workload.num_subscribers)
+    having = np.flatnonzero(np.diff(indptr) > 0)
+    for first, last, topics, _, starts in blocks(indptr, indices, having):
+        delivered[having[first:last]] = np.add.reduceat(rates[topics], starts)
+    return delivered
+
+
+def blocks(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    chosen: npt.NDArray[np.int64],
+) -> Iterator[tuple[int, int, npt.NDArray[np.int32], Any, npt.NDArray[np.int64]]]:
+    """Yield blocks of chosen subscribers, each with at least one topic.
+
+    First and last of them, their topics, the places of these pairs, and where in the block each
+    subscriber's topics start.
+    """
+    degree = indptr[chosen + 1] - indptr[chosen]
+    ends = np.cumsum(degree)
     first = 0
-    while first < workload.num_subscribers:
-        last = int(np.searchsorted(indptr, indptr[first] + CHUNK, side="left"))
-        last = min(max(last, first + 1), workload.num_subscribers)
-        topics = indices[indptr[first] : indptr[last]]
-        rows = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
-        yield first, last, values[topics], rows
+    while first < len(chosen):
+        before = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
+        starts = ends[first:last] - degree[first:last] - before
+        low, high = int(indptr[chosen[first]]), int(indptr[chosen[last - 1] + 1])
+        places: Any = slice(low, high)
+        if high - low != int(ends[last - 1]) - before:  # some in between are not chosen
+            offsets = indptr[chosen[first:last]] - starts
+            places = np.repeat(offsets, degree[first:last])
+            places += np.arange(len(places))
+        yield first, last, indices[places], places, starts
         first = last
-
-
-def sum_rows_of(values: Floats, rows: Any, count: int) -> Floats:
-    """Add up values by row."""
-    sums: Floats = np.bincount(rows, weights=values, minlength=count)
-    return sums
-
-
-def paper_bound(
-    workload: TopicWorkload, demand: Floats, smallest: Floats, capacity: float, is_binary: bool
-) -> float | None:
-    """Return the bound of Setty et al.: the cheapest subscribers first."""
-    if workload.cost is not None or workload.weight is not None:
-        return None
-    needs = demand > 0
-    ascending = np.sort(np.maximum(demand, smallest)[needs])
-    affordable = np.cumsum(ascending) <= capacity * (1 + RELATIVE_TOLERANCE)
-    return float(np.count_nonzero(affordable) + (0 if is_binary else 1))

@@ -36,6 +36,8 @@ ROUNDING = 1e-11
 """Raised by this much before rounding down: sums added in another order still carry the claim."""
 BYTES_EACH, FREE_BYTES = 16, 16 * 1024
 """How large tables may be: this much a subscriber and topic, and never too large below the rest."""
+LEAST_PRICE = 1e-10
+"""Prices below this share of the weight are left out: they say nothing, and take long to add."""
 LARGE_PAIRS, LARGE_SETS = 1_000_000, 4
 """Above so many pairs, fewer sets are kept: checking them takes time."""
 
@@ -116,7 +118,8 @@ def size_of(tables: dict[str, pa.Table]) -> int:
 def store(problem: Selection, hints: Hints, most: int) -> Stored:
     """Keep the sets with the largest parts of every subscriber that has a price, largest first."""
     indptr = problem.workload.interests.indptr
-    prices = np.where(problem.weight > 0, hints.prices, np.float32(0.0))
+    is_worth_it = hints.prices > LEAST_PRICE * problem.weight
+    prices = np.where(is_worth_it, hints.prices, np.float32(0.0))
     sets = np.zeros(len(hints.inequalities.sets), dtype=np.uint8)
     parts = np.zeros((len(prices), most), dtype=np.uint8)
     if most:
