@@ -25,7 +25,7 @@ def test_what_is_a_duration(text, seconds):
 @pytest.mark.parametrize(
     "text",
     ["", " ", "0", "0s", "-1h", "-5", "1y", "h", "1h foo", "1h30", "1h-30m", "1..5h", "nan", "inf",
-     "Infinity", "1e300", "1h30m!", "١h", str(LONGEST + 1), "10000000w"],
+     "Infinity", "1e300", "1h30m!", "\u0661h", str(LONGEST + 1), "10000000w"],
 )  # fmt: skip
 def test_what_is_not(text):
     for parse in (parse_duration, times.parse_duration):
@@ -49,9 +49,10 @@ def test_parts_add_up(parts):
 @given(st.text(max_size=12))
 def test_any_text_is_a_duration_or_refused(text):
     try:
-        assert parse_duration(text, "window") > 0
-    except ParameterError as error:
-        assert "\n" not in str(error)
+        seconds = parse_duration(text, "window")
+    except ParameterError:
+        return
+    assert seconds > 0
 
 
 def test_microseconds_are_kept_exactly():

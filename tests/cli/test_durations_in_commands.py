@@ -1,7 +1,6 @@
 """Every option that takes a length of time takes ``1h30m``, and refuses in the same words."""
 
 import pytest
-
 from tests.cli.conftest import is_one_line
 
 PROVISION = ("--tau", 25, "--instance", "c3.large")
@@ -9,7 +8,9 @@ PROVISION = ("--tau", 25, "--instance", "c3.large")
 
 def commands(workload, out):
     return {
-        "horizon": lambda text: ("provision", workload, *PROVISION, "--horizon", text, "--out", out),
+        "horizon": lambda text: (
+            *("provision", workload, *PROVISION, "--horizon", text, "--out", out),
+        ),
         "horizon of compare": lambda text: (
             *("compare", "provision", workload, *PROVISION, "--algorithms", "gsp+cbp"),
             *("--horizon", text),
