@@ -74,11 +74,35 @@ def least_prices(pairs: Pairs, price: Floats, is_forced: Flags, tried: int) -> F
     np.minimum.at(least, row[~is_small], price[~is_small])
     reach = _add_up(row[is_small], rate[is_small], num_rows)
     is_small &= (reach >= lacks)[row]
-    if is_small.any():
-        rows, place = np.unique(row[is_small], return_inverse=True)
-        small = _least_of_small(place, rate[is_small], price[is_small], lacks[rows], tried)
+    row, rate, price = row[is_small], rate[is_small], price[is_small]
+    even = _least_of_even(row, rate, price, lacks, tried)
+    least = np.minimum(least, even)
+    is_left = np.isinf(even)[row]
+    if is_left.any():
+        rows, place = np.unique(row[is_left], return_inverse=True)
+        small = _least_of_small(place, rate[is_left], price[is_left], lacks[rows], tried)
         least[rows] = np.minimum(least[rows], small)
     return found + np.where(np.isfinite(least), least, 0.0)
+
+
+def _least_of_even(row: Longs, rate: Floats, price: Floats, lacks: Floats, tried: int) -> Floats:
+    """Return the least price of long rows whose events all cost the same; infinite for others.
+
+    Where all pairs that are tried can be taken, the others fill up the rest: nothing is cheaper
+    than what is lacking at that price. A shortcut, which saves most of the work.
+    """
+    least = np.full(len(lacks), np.inf)
+    if not len(row):
+        return least
+    start = np.flatnonzero(np.diff(row, prepend=-1))
+    rows = row[start]
+    ratio = price / rate
+    low, high = np.minimum.reduceat(ratio, start), np.maximum.reduceat(ratio, start)
+    is_long = np.diff(start, append=len(row)) > tried
+    can_fill = tried * np.maximum.reduceat(rate, start) <= lacks[rows]
+    is_clear = is_long & can_fill & (high <= low * (1 + ROUNDING))
+    least[rows[is_clear]] = low[is_clear] * lacks[rows[is_clear]]
+    return least
 
 
 def _least_of_small(row: Longs, rate: Floats, price: Floats, lacks: Floats, tried: int) -> Floats:
@@ -105,14 +129,42 @@ def _least_of_small(row: Longs, rate: Floats, price: Floats, lacks: Floats, trie
         width = int(length[rows].max())
         cells = start[rows] + np.arange(width)[:, None]
         is_there = np.arange(width)[:, None] < length[rows]
-        cells[~is_there] = 0
+        cells[~is_there] = start[rows][np.nonzero(~is_there)[1]]  # any cell of the same row
         rates = np.where(is_there, rate[cells], 0.0)
         prices = np.where(is_there, price[cells], 0.0)
-        least[rows] = _least_in_table(rates, prices, lacks[rows], tried)
+        ratio = price[cells] / rate[cells]
+        least[rows] = _least_in_table(rates, prices, ratio, lacks[rows], tried)
     return least
 
 
-def _least_in_table(rate: Floats, price: Floats, lacks: Floats, tried: int) -> Floats:
+def _least_in_table(
+    rate: Floats, price: Floats, ratio: Floats, lacks: Floats, tried: int
+) -> Floats:
+    """Return the least price of each column, whose pairs come by falling events."""
+    least = np.full(len(lacks), np.inf)
+    if len(rate) > tried:
+        is_clear = _is_filled_evenly(rate, ratio, lacks, tried)
+        least[is_clear] = ratio.min(axis=0)[is_clear] * lacks[is_clear]
+        rate, price, ratio = (one[:, ~is_clear] for one in (rate, price, ratio))
+        least[~is_clear] = _try_choices(rate, price, ratio, lacks[~is_clear], tried)
+        return least
+    return _try_choices(rate, price, ratio, lacks, tried)
+
+
+def _is_filled_evenly(rate: Floats, ratio: Floats, lacks: Floats, tried: int) -> Flags:
+    """Whether all events of a column cost the same, and the pairs that count in part fill it up.
+
+    Then nothing is cheaper than what is lacking at that price, and no other choice need be tried.
+    """
+    rest = rate[tried:].sum(axis=0)
+    has = np.concatenate([np.zeros((1, len(lacks))), np.cumsum(rate[:tried], axis=0)])
+    can_fill = ((has <= lacks) & (has + rest >= lacks)).any(axis=0)
+    is_even = ratio.max(axis=0) <= ratio.min(axis=0) * (1 + ROUNDING)
+    filled: Flags = can_fill & is_even
+    return filled
+
+
+def _try_choices(rate: Floats, price: Floats, ratio: Floats, lacks: Floats, tried: int) -> Floats:
     """Try every choice of the first pairs of each column, and fill by fractions of the others."""
     tried = min(len(rate), tried)
     has = np.zeros((2**tried, len(lacks)))
@@ -121,35 +173,27 @@ def _least_in_table(rate: Floats, price: Floats, lacks: Floats, tried: int) -> F
         has[2**i : 2 ** (i + 1)] = has[: 2**i] + rate[i]
         paid[2**i : 2 ** (i + 1)] = paid[: 2**i] + price[i]
     missing = lacks - has
-    paid += np.where(missing > 0, _fill(rate[tried:], price[tried:], missing), 0.0)
+    paid += _fill(rate[tried:], price[tried:], ratio[tried:], missing)
     least: Floats = paid.min(axis=0)
     return least
 
 
-def _fill(rate: Floats, price: Floats, missing: Floats) -> Floats:
-    """Return what it costs to fill what is missing by fractions; infinite where it is too much."""
-    if not len(rate):
-        return np.full(missing.shape, np.inf)
-    ratio = np.full(rate.shape, np.inf)
-    np.divide(price, rate, out=ratio, where=rate > 0)
-    order = np.argsort(ratio, axis=0, kind="stable")
+def _fill(rate: Floats, price: Floats, ratio: Floats, missing: Floats) -> Floats:
+    """Return what it costs to fill what is missing by fractions; infinite where it is too much.
+
+    The more is missing the dearer the next event: the cost is a largest of straight lines.
+    """
+    filled = np.zeros_like(missing)
+    order = np.argsort(np.where(rate > 0, ratio, np.inf), axis=0, kind="stable")
     rate, price, ratio = (np.take_along_axis(one, order, axis=0) for one in (rate, price, ratio))
-    none = np.zeros((1, rate.shape[1]))
-    events = np.concatenate([none, np.cumsum(rate, axis=0)])
-    cost = np.concatenate([none, np.cumsum(price, axis=0)])
-    low = np.zeros(missing.shape, dtype=np.int64)  # the pairs taken whole: less than is missing
-    high = np.full(missing.shape, len(rate))
-    while np.any(low < high):
-        middle = (low + high) // 2
-        is_less = np.take_along_axis(events, middle + 1 - (middle == len(rate)), axis=0) < missing
-        is_less &= middle < len(rate)
-        low = np.where(is_less, middle + 1, low)
-        high = np.where(is_less, high, middle)
-    is_enough = low < len(rate)
-    last = np.minimum(low, len(rate) - 1)
-    left = missing - np.take_along_axis(events, last, axis=0)
-    filled = np.take_along_axis(cost, last, axis=0) + left * np.take_along_axis(ratio, last, axis=0)
-    return np.where(is_enough, filled, np.inf)
+    events, cost = np.zeros(missing.shape[1]), np.zeros(missing.shape[1])
+    for i in range(len(rate)):
+        start = np.where(rate[i] > 0, cost - events * ratio[i], -np.inf)  # none in empty cells
+        np.maximum(filled, start + ratio[i] * missing, out=filled)
+        events, cost = events + rate[i], cost + price[i]
+    filled[missing <= 0] = 0.0
+    filled[missing > events] = np.inf
+    return filled
 
 
 def _add_up(group: npt.NDArray[Any], values: Floats, num_groups: int) -> Floats:
