@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from fanwise.arrays.csr import IntArray
 from fanwise.connect import exact, gossip, random_overlays, spidercast
-from fanwise.connect.bounds import MOST_PASSES, THOROUGH_WORK, BoundSearch
+from fanwise.connect.bounds import MOST_PASSES, THOROUGH_WORK, BoundSearch, snap
 from fanwise.connect.certificate import Prices
 from fanwise.connect.growing.grow import Grown, greedy_grower, grow
 from fanwise.connect.growth_prices import prices_of_gpa, prices_of_gpm
@@ -160,10 +160,10 @@ def solve(problem: Connection, run: Run) -> Outcome:
         except KeyboardInterrupt:
             search.is_interrupted = True
     edges = order_greedily(search.ground, search.edges)
-    bound = search.certify(edges)
+    bound = snap(search.certify(edges), problem.value(edges))
     return Outcome(
         {"edges": edge_table(edges)},
-        bound=max(bound.value, search.value),
+        bound=bound.value,
         proof=bound.proof,
         metrics=search.metrics,
         is_interrupted=search.is_interrupted,

@@ -79,6 +79,11 @@ def upper_bound(problem: Connection, edges: IntArray) -> Bound:
     return search.certify(edges)
 
 
+def snap(bound: Bound, value: float) -> Bound:
+    """Return the value of an overlay as its bound where they are the same but for rounding."""
+    return bound._replace(value=value) if bound.value <= value * (1 + CLOSED) else bound
+
+
 def cost_limit(problem: Connection) -> float:
     """Return what all links may cost, with all but a little of the tolerance that checks grant."""
     limit = problem.max_link_cost

@@ -92,9 +92,13 @@ def search_tree(
     limits: IntArray,
     max_edges: int,
     max_cost: float,
+    step: float,
     patience: int,
 ) -> bool:
-    """Go on with a search for so many nodes of the tree; say whether it is complete."""
+    """Go on with a search for so many nodes of the tree; say whether it is complete.
+
+    ``step`` is less than what a better overlay is worth more, where mu is whole; otherwise 0.
+    """
     num_pairs = len(pairs.cost)
     gains, priced = np.empty(num_pairs), np.empty(num_pairs)
     spare = np.empty(len(limits), dtype=np.int64)
@@ -113,7 +117,7 @@ def search_tree(
             )
             best = weigh_pairs(pairs, tree, depth, spare, edges, money, gains, priced)
             most = tree.value[depth] + largest_gains(gains, edges)
-            limit = tree.best_value[0] + ROUNDING * (1.0 + most)
+            limit = tree.best_value[0] + max(step, ROUNDING * (1.0 + most))
             if best >= 0 and most > limit:
                 proven = price_case(
                     pairs, charges, tree.label[depth], spare, edges, money, gains, priced

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
-from fanwise.connect.bounds import CLOSED, BoundSearch, cost_limit
+from fanwise.connect.bounds import CLOSED, BoundSearch, cost_limit, snap
 from fanwise.connect.branching import (
     IN,
     NUM_BRANCHED,
@@ -37,6 +37,8 @@ from fanwise.planning.problem import Bound, Outcome, Run
 MAX_PAIRS = 36
 NODES_PER_CALL = 20_000
 ALMOST = 4e-12
+WHOLE = 1e-8
+"""Share of all there is to gain that a bound may be off by; the next whole value is further."""
 
 
 class Answer(NamedTuple):
@@ -95,6 +97,8 @@ class Small:
                 self._topics_of[tuple(nodes.tolist())].append(topic)
         self._groups = sorted(self._topics_of)
         self.max_cost = cost_limit(problem)
+        is_whole = bool((network.weight == np.floor(network.weight)).all())
+        self.step = max(0.0, 1.0 - WHOLE * network.complete_value) if is_whole else 0.0
 
     def price(self, prices: Prices) -> tuple[Pairs, Charges]:
         """Return the pairs and what prices charge for them."""
@@ -136,7 +140,9 @@ def search(problem: Connection, run: Run, patience: int | None = None) -> Answer
     bounds = BoundSearch(problem, start, ground)
     prices = bounds.price_by_lp()
     priced = small.price(prices)
-    best = _branch(small, priced, run, start, problem.value(start), budget.max_edges, patience)
+    best = _branch(
+        small, priced, run, start, problem.value(start), budget.max_edges, patience, small.step
+    )
     bound = _bound(small, priced, prices, bounds, best)
     everything = problem.network.complete_value
     num_branched, is_fewest = best.num_branched, True
@@ -150,6 +156,7 @@ def search(problem: Connection, run: Run, patience: int | None = None) -> Answer
         if len(found.edges) == len(best.edges):
             break
         best = best._replace(edges=found.edges)
+    bound = snap(bound, problem.value(best.edges))  # fewer links, added up in another order
     return Answer(best.edges, best.is_proven, num_branched, bound, is_fewest)
 
 
@@ -178,7 +185,7 @@ def _bound(
     if duals.value <= value * (1 + CLOSED):
         return Bound(value, make_proof(value, bounds.prices, best.edges))
     max_edges = budget_of(small.problem).max_edges
-    tree = _branch(small, priced, Run(), best.edges, value, max_edges, MAX_ROWS_OF_TREE)
+    tree = _branch(small, priced, Run(), best.edges, value, max_edges, MAX_ROWS_OF_TREE, small.step)
     if not tree.is_proven or tree.num_branched > MAX_ROWS_OF_TREE:
         return duals
     return Bound(value, make_proof(value, prices, best.edges, tree.record))
@@ -192,15 +199,18 @@ def _branch(
     value: float,
     max_edges: int,
     patience: int | None,
+    step: float = 0.0,
 ) -> Branched:
     """Look for an overlay worth more than ``value``; without one, return ``edges``."""
     pairs, charges = priced
     tree = plant_tree(len(pairs.cost), len(pairs.node_of), value, MAX_ROWS_OF_TREE)
     num_nodes = small.problem.network.num_nodes
     limits = np.minimum(small.problem.network.degree_limit, max(0, num_nodes - 1)).astype(np.int32)
-    step = NODES_PER_CALL if patience is None else min(patience, NODES_PER_CALL)
+    nodes = NODES_PER_CALL if patience is None else min(patience, NODES_PER_CALL)
     while True:
-        is_proven = search_tree(pairs, charges, tree, limits, max_edges, small.max_cost, step)
+        is_proven = search_tree(
+            pairs, charges, tree, limits, max_edges, small.max_cost, step, nodes
+        )
         num_branched = int(tree.counters[NUM_BRANCHED])
         is_tired = patience is not None and num_branched >= patience
         if is_proven or is_tired or run.is_over():
