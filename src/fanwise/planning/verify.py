@@ -200,9 +200,10 @@ def _check_form(family: Family, plan: Plan) -> Iterator[Check]:
     """Check what can be told without the workload: kinds of columns and of entries."""
     yield expect("tables", set(plan.tables) == set(family.columns),
                  f"must be {', '.join(family.columns)}, got {', '.join(plan.tables)}")  # fmt: skip
+    unread = getattr(plan.tables, "unread", {})  # tables on disk, without their rows
     for name, columns in family.columns.items():
-        if name not in getattr(plan.tables, "unread", ()):  # tables on disk are read in chunks
-            yield Check(f"columns of {name}", _wrong_column(plan.tables[name], columns))
+        table = unread[name] if name in unread else plan.tables[name]
+        yield Check(f"columns of {name}", _wrong_column(table, columns))
     for entry in ("parameters", "metrics", "seconds", "limits"):
         yield Check(entry, find_odd_number(getattr(plan, entry), entry))
     yield from _check_parameters(family, plan)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -183,14 +183,12 @@ class Provisioning(Problem):
     @property
     def types(self) -> Catalogue:
         """The catalogue's entries."""
-        assert isinstance(self.catalogue, tuple)
-        return self.catalogue
+        return cast(Catalogue, self.catalogue)
 
     @property
     def horizon(self) -> float:
         """How long the machines run, in seconds."""
-        assert self.horizon_seconds is not None
-        return self.horizon_seconds
+        return cast(float, self.horizon_seconds)
 
     @cached_property
     def demand(self) -> FloatArray:
@@ -212,8 +210,7 @@ class Provisioning(Problem):
     @property
     def reserve_share(self) -> float:
         """The share of each machine's bandwidth that stays free."""
-        assert isinstance(self.reserve, float)
-        return self.reserve
+        return cast(float, self.reserve)
 
     def usable_bytes(self, machine: Instance) -> float:
         """Bytes per period that one machine of a type may move: its capacity less the reserve."""

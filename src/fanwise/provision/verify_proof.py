@@ -129,7 +129,8 @@ class _Market(NamedTuple):
 def _held(need: Floats, room: float, entry: Mapping[str, Any]) -> Floats:
     """Return how many pairs of each topic a machine holds beside the incoming copy."""
     held = np.full(len(need), np.inf)
-    np.divide(room, need, out=held, where=need > 0)
+    with np.errstate(over="ignore"):
+        np.divide(room, need, out=held, where=need > 0)
     most = entry.get("max_connections")
     return np.minimum(np.floor(held) - 1, np.inf if most is None else float(most))
 

@@ -44,9 +44,6 @@ class TablesOnDisk(Mapping[str, pa.Table]):
         A Parquet file, or a folder of part files.
     """
 
-    unread = ("allocation",)
-    """Tables whose columns are checked as they are read, chunk by chunk."""
-
     def __init__(self, vms: pa.Table, allocation: Path) -> None:
         self.vms = vms
         self.allocation = allocation
@@ -64,6 +61,12 @@ class TablesOnDisk(Mapping[str, pa.Table]):
     def __len__(self) -> int:
         return 2
 
+    @property
+    def unread(self) -> dict[str, pa.Table]:
+        """The allocation without its rows, of the part file that has most columns."""
+        schemas = [read_schema(part) for part in self.parts()]
+        return {"allocation": max(schemas, key=lambda schema: len(schema.names)).empty_table()}
+
     def parts(self) -> list[Path]:
         """Return the part files of the allocation, in the order of its rows."""
         return plan_parts(self.allocation)
@@ -73,6 +76,7 @@ class TablesOnDisk(Mapping[str, pa.Table]):
         """The rows of the allocation, in chunks."""
         num_rows = 0
         for part in self.parts():
+            check_keys(part, read_schema(part).empty_table(), KEYS)
             try:
                 num_rows += pq.read_metadata(part).num_rows
             except (pa.ArrowException, OSError) as error:
@@ -91,6 +95,14 @@ class TablesOnDisk(Mapping[str, pa.Table]):
                 raise not_readable(part, error) from None
 
 
+def read_schema(part: Path) -> pa.Schema:
+    """Return the columns of a part file."""
+    try:
+        return pq.read_schema(part)
+    except (pa.ArrowException, OSError) as error:
+        raise not_readable(part, error) from None
+
+
 @dataclass(frozen=True, eq=False)
 class StreamedPlan(Plan):
     """A plan with its allocation in part files.
@@ -101,16 +113,21 @@ class StreamedPlan(Plan):
     scratch: Scratch | None = field(default=None, repr=False)
 
     @property
+    def on_disk(self) -> TablesOnDisk:
+        """The tables, which are on disk."""
+        if not isinstance(self.tables, TablesOnDisk):
+            raise TypeError("the tables of a streamed plan are on disk")
+        return self.tables
+
+    @property
     def num_rows(self) -> int:
         """How many rows the allocation has."""
-        assert isinstance(self.tables, TablesOnDisk)
-        return self.tables.rows.num_rows
+        return self.on_disk.rows.num_rows
 
     def compute_id(self) -> str:
         """Hash the contents anew; the allocation in chunks where it has no columns of its own."""
-        tables = self.tables
-        assert isinstance(tables, TablesOnDisk)
-        schemas = [pq.read_schema(part) for part in tables.parts()]
+        tables = self.on_disk
+        schemas = [read_schema(part) for part in tables.parts()]
         if any(sorted(schema.names) != sorted(KEYS) for schema in schemas):
             return super().compute_id()
         columns = {name: tables.rows.columns(name) for name in sorted(KEYS)}
@@ -119,8 +136,7 @@ class StreamedPlan(Plan):
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the plan so that the folder appears whole or not at all."""
-        tables = self.tables
-        assert isinstance(tables, TablesOnDisk)
+        tables = self.on_disk
         destination = local_path(path)
         is_own = self.scratch is not None and tables.allocation.parent == self.scratch.folder
         with atomic_folder(destination, PLAN, overwrite=overwrite) as folder:
