@@ -143,10 +143,39 @@ class TestStopping:
         costs = [self.problem.solve("best", effort=effort).objective for effort in (0.0, 1.0)]
         assert costs[1] <= costs[0]
 
-    def test_no_time_at_all(self):
-        plan = self.problem.solve("best", time_limit=0.0)
+    @pytest.mark.parametrize("seed", range(3))
+    def test_no_time_at_all(self, seed):
+        """What the paper can do is done first, with all its settings where that takes no time."""
+        plan = self.problem.solve("best", time_limit=0.0, seed=seed)
         plan.verify()
-        assert plan.objective == self.problem.solve("packing").objective
+        assert plan.stopped == "limit"
+        others = [self.problem.solve(name, seed=seed) for name in THE_PAPERS]
+        others += [self.problem.solve("migration", seed=seed, start=name)
+                   for name in ("random", "clustering", "steiner-mixing")]  # fmt: skip
+        others += [self.problem.solve("steiner-mixing", seed=seed, per_publisher=True)]
+        for other in others:
+            assert not other.feasible or plan.objective <= other.objective * (1 + 1e-12)
+
+    def test_no_time_at_all_for_few_cases(self):
+        problem = fw.Wiring(sparse(8, brokers=4, channels=6, seed=2))
+        plan = problem.solve("best", time_limit=0.0)
+        assert plan.objective == pytest.approx(problem.solve("exact").objective)
+        assert plan.gap == 0
+        assert plan.stopped == "exhausted"
+
+    def test_why_it_stopped(self):
+        assert self.problem.solve("best", effort=0.01).stopped == "work"
+        assert self.problem.solve("best", gap=1.0).stopped == "gap"
+        assert self.problem.solve("migration").stopped == "exhausted"
+        assert self.problem.solve("migration", time_limit=0.0).stopped == "limit"
+        plan = self.problem.solve("best", effort=0.01)
+        assert plan.limits == {"work": pytest.approx(0.01 * (60e6 + 1e7))}
+
+    def test_a_gap_of_nothing_is_not_no_gap(self):
+        problem = fw.Wiring(sparse(12, brokers=3, channels=6, seed=5))
+        plan = problem.solve("best", gap=0.0, effort=0.1)
+        assert plan.limits["gap"] == 0.0
+        assert plan.gap == 0 or plan.stopped != "gap"
 
     def test_a_gap_that_anything_meets(self, monkeypatch):
         def fail(*_):
@@ -174,15 +203,25 @@ class TestStopping:
         def interrupt(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(best, "users_in_a_row", interrupt)
+        monkeypatch.setattr(best.migration.packing, "attach", interrupt)
         with pytest.raises(KeyboardInterrupt):
             self.problem.solve("best")
+
+    def test_an_interrupt_while_users_migrate(self, monkeypatch):
+        def interrupt(ground, state, run):
+            return 0, 0, True
+
+        monkeypatch.setattr(best.migration, "migrate", interrupt)
+        plan = self.problem.solve("best")
+        assert plan.stopped == "interrupted"
+        plan.verify()
+        assert plan.objective <= self.problem.solve("packing").objective
 
     def test_large_instances_start_from_what_is_cheap(self, monkeypatch):
         def fail(*_):
             raise AssertionError("too slow for a large instance")
 
         monkeypatch.setattr(best, "MOST_PAIRS", 10)
-        monkeypatch.setattr(best.clustering, "attach", fail)
+        monkeypatch.setattr(best.migration.clustering, "attach", fail)
         plan = self.problem.solve("best", effort=0.05)
         assert plan.objective <= self.problem.solve("packing").objective

@@ -266,9 +266,9 @@ class TestOddInstances:
             assert not plan.feasible
             assert plan.metrics["overloaded"] == 1
             assert plan.gap is None
-            plan.verify()
-            with pytest.raises(VerificationError):
-                replace(plan, feasible=True).verify()
+            for is_admitted in (True, False):
+                with pytest.raises(VerificationError, match=r"capacity: broker 0 carries"):
+                    replace(plan, feasible=not is_admitted).verify()
 
     def test_tenths_that_do_not_add_up_exactly_still_fit(self):
         made = Wires(rates=[[0.1, 0.2]], wants=[[0, 0]], access=[[1.0]], core=[[0.0]])
@@ -350,7 +350,11 @@ def test_every_algorithm_tells_the_truth(algorithm, made, topology):
         assert algorithm == "exact"
         assert oracle.optimum(oracle.facts_of(made)) is None
         return
-    plan.verify()
+    if plan.feasible:
+        assert plan.verify().is_bound_checked
+    else:  # whatever else it says is true
+        with pytest.raises(VerificationError, match=r"^capacity: "):
+            plan.verify()
     facts = oracle.facts_of(made, is_tree=topology == "tree")
     assert plan.objective == pytest.approx(sum(oracle.cost_of(facts, brokers_of(plan))))
     if plan.feasible:
