@@ -15,7 +15,7 @@ and more can hold, :mod:`fanwise.assign.cover_search` finds.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from fanwise.arrays.jit import kernel
 from fanwise.arrays.rectangle_kernels import Density
 from fanwise.assign.bounds import cell_measures
 from fanwise.assign.cover_search import Budget, Covers, all_covers, best_cover, quick_cover
+
+AnyArray = TypeVar("AnyArray", LongArray, FloatArray)
 
 
 class Cover(NamedTuple):
@@ -162,6 +164,16 @@ def _unpack(covers: Covers) -> list[Cover]:
     """Return covers one by one."""
     rows = zip(*covers, strict=True)
     return [Cover(lo[:count], hi[:count], float(mass)) for lo, hi, count, mass in rows]
+
+
+def distinct(lo: AnyArray, hi: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Return boxes that are within no other one, each once."""
+    both = np.unique(np.hstack([lo, hi]), axis=0)
+    dims = lo.shape[1]
+    lo, hi = np.ascontiguousarray(both[:, :dims]), np.ascontiguousarray(both[:, dims:])
+    inside = (lo[:, None] >= lo).all(axis=2) & (hi[:, None] <= hi).all(axis=2)
+    keep = inside.sum(axis=1) == 1
+    return lo[keep], hi[keep]
 
 
 def own_cover(grid: Grid, lo: LongArray, hi: LongArray, alpha: int) -> Cover:

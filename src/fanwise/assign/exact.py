@@ -34,6 +34,7 @@ from fanwise.assign.covers import (
     Cover,
     Grid,
     count_rectangles,
+    distinct,
     least_cover,
     list_covers,
     make_grid,
@@ -391,16 +392,6 @@ class Search:
         for option in self._options(row, children[0], spare):
             for rest in self._combinations(row, children[1:], spare - (option.cost - lower)):
                 yield (option, *rest)
-
-
-def distinct(lo: LongArray, hi: LongArray) -> tuple[LongArray, LongArray]:
-    """Return boxes that are within no other one, each once."""
-    both = np.unique(np.hstack([lo, hi]), axis=0)
-    dims = lo.shape[1]
-    lo, hi = np.ascontiguousarray(both[:, :dims]), np.ascontiguousarray(both[:, dims:])
-    inside = (lo[:, None] >= lo).all(axis=2) & (hi[:, None] <= hi).all(axis=2)
-    keep = inside.sum(axis=1) == 1
-    return lo[keep], hi[keep]
 
 
 def gather(covers: list[Cover]) -> tuple[LongArray, LongArray]:

@@ -23,7 +23,7 @@ from fanwise.assign.ground import Filters, Ground, depths
 def fit_filters(ground: Ground, broker_of_subscriber: IntArray) -> Filters:
     """Return filters of all brokers for an assignment; subscribers on broker -1 are left out."""
     filters = ground.no_filters()
-    _fit(ground, filters, ground.lo, ground.hi, broker_of_subscriber)
+    fit_boxes(ground, filters, ground.lo, ground.hi, broker_of_subscriber)
     return nest_filters(ground, filters)
 
 
@@ -40,7 +40,7 @@ def nest_filters(ground: Ground, filters: Filters) -> Filters:
     for level in range(int(depth.max(initial=1)), 1, -1):
         children = np.flatnonzero(depth == level)
         lo, hi, child = list_rectangles(repaired, children)
-        _fit(ground, repaired, lo, hi, ground.parent[child])
+        fit_boxes(ground, repaired, lo, hi, ground.parent[child])
     return repaired
 
 
@@ -70,9 +70,10 @@ def list_rectangles(
     return filters.lo[brokers][taken], filters.hi[brokers][taken], whose
 
 
-def _fit(
+def fit_boxes(
     ground: Ground, filters: Filters, lo: FloatArray, hi: FloatArray, broker: IntArray
 ) -> None:
+    """Let the filters of brokers hold boxes, the largest of each first; -1: nobody holds it."""
     with np.errstate(invalid="ignore"):
         volume = np.maximum(hi - lo, 0.0).prod(axis=1)
     order = np.lexsort((np.arange(len(lo)), -volume, broker))

@@ -24,6 +24,8 @@ on the objective as well (:mod:`~fanwise.assign.priced_bounds`), often a better 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fanwise.arrays.csr import Csr, IntArray
@@ -49,6 +51,14 @@ def solve(problem: Assignment, run: Run) -> Outcome:
     ln(sample) times the optimum. Time: that of the relaxations, whose size does not depend on the
     number of subscribers, and max-flows over types.
     """
+    outcome, found = assign_by_rounding(problem, run)
+    is_one_level = bool((problem.ground.parent < 0).all())
+    bound = _bound(problem, found) if is_one_level else None
+    return outcome if bound is None else replace(outcome, bound=bound.value, proof=bound.proof)
+
+
+def assign_by_rounding(problem: Assignment, run: Run) -> tuple[Outcome, Descent]:
+    """Return SLP's plan without a bound, and what the way down has found."""
     ground, rng = problem.ground, run.random()
     allowed = rows_of(choices_of(problem))
     knobs = Knobs(**run.settings)
@@ -63,11 +73,8 @@ def solve(problem: Assignment, run: Run) -> Outcome:
             found.repairs += repairs
     with run.timed("adjust"):
         filters = nest_filters(ground, adjust_filters(ground, brokers, leaf_filters, rng))
-    bound = _bound(problem, found) if is_one_level else None
-    return Outcome(
+    outcome = Outcome(
         make_tables(brokers, filters),
-        bound=None if bound is None else bound.value,
-        proof=None if bound is None else bound.proof,
         metrics={
             "fractional": found.fractional if is_one_level else None,
             "fractional_of": "everybody" if found.is_whole else "a sample",
@@ -76,6 +83,7 @@ def solve(problem: Assignment, run: Run) -> Outcome:
             "repairs": found.repairs,
         },
     )
+    return outcome, found
 
 
 def _bound(problem: Assignment, found: Descent) -> Bound | None:

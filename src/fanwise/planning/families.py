@@ -283,7 +283,7 @@ ASSIGN = Family(
         "algorithm": {
             "best": Algorithm(
                 "fanwise.assign.best:solve",
-                "Gr* or SLP improved by ruin and recreate on the sides of rectangles",
+                "the best of the paper's, improved by ruin and recreate on sides of rectangles",
                 is_seeded=True,
                 settings={"effort": number(1.0, 0.0, 1000.0)},
             ),
@@ -327,7 +327,7 @@ ASSIGN = Family(
             ),
             "exact": Algorithm(
                 "fanwise.assign.exact:solve",
-                "the optimum, proven; up to 10 subscribers, alpha 1 or 2",
+                "the optimum, proven; up to 10 subscribers",
                 compared_to=100,
                 compared_for=10.0,
             ),

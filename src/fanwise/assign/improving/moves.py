@@ -36,8 +36,9 @@ WHICH_BROKER, WHICH_RECTANGLE, KIND, SIDE, DEPTH, FIRST_PICK, HEAT = 0, 1, 2, 3,
 WHOLE, NEXT, LESSER = 0.1, 0.45, 0.7
 """Shares of moves, added up: take a rectangle away; pull a side in to the next member; to the
 lesser of two random members. The others pull it in to a random one."""
-BARRED = 0.25
-"""Share of moves after which the ruined filter may not grow again."""
+BARRED, PUSHING = 0.25, 0.3
+"""Shares of moves after which the ruined filter may not grow again; and in which members of full
+brokers may be sent on."""
 MOVE_WORK = 64
 """What a move costs beside what it looks at."""
 ROUNDING = 1e-12
@@ -119,7 +120,8 @@ def try_move(
     is_kept = False
     if gain > 0.0 or loss > 0.0:
         barred = b if draw[KIND] < BARRED else -1
-        cost = recreate(ground, live, room.evicted, count, gain + loss, barred)
+        is_pushing = draw[KIND] > 1.0 - PUSHING
+        cost = recreate(ground, live, room.evicted, count, gain + loss, barred, is_pushing)
         if cost < np.inf:
             change = change_in_measure(ground, live, False)
             is_kept = change < loss - ROUNDING * (gain + abs(change))

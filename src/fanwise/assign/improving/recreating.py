@@ -1,4 +1,8 @@
-"""Places for those without a broker: where they fit already, else where filters grow least."""
+"""Places for those without a broker: where they fit already, else where filters grow least.
+
+Where brokers are full, somebody else may make room: a member that another broker's filter holds as
+well, and that has room for it, goes there.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,11 @@ from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.assign.ground import Ground
 from fanwise.assign.improving.live import MOVED, WORK, Live, shift, touch
-from fanwise.assign.improving.shrinking import is_elsewhere
+from fanwise.assign.improving.shrinking import is_elsewhere, shrink_above, shrink_leaf
 from fanwise.assign.kernels import grow_path
+
+MOST_ASKED = 24
+"""Members of a full broker that are asked to make room."""
 
 
 class Evicted(NamedTuple):
@@ -24,12 +31,18 @@ class Evicted(NamedTuple):
 
 @kernel
 def recreate(
-    ground: Ground, live: Live, evicted: Evicted, count: int, budget: float, barred: int
+    ground: Ground,
+    live: Live,
+    evicted: Evicted,
+    count: int,
+    budget: float,
+    barred: int,
+    is_pushing: bool,
 ) -> float:
     """Place everybody who waits, the largest wishes first; return by how much filters grow.
 
     Infinite where somebody finds no room, or as soon as it would be ``budget`` or more. The filter
-    of broker ``barred`` may not grow.
+    of broker ``barred`` may not grow. ``is_pushing``: members of full brokers may be sent on.
     """
     cost = 0.0
     lo, hi, counts = live.filters
@@ -40,7 +53,7 @@ def recreate(
     for k in np.argsort(evicted.types[:count]):
         t, left = evicted.types[k], evicted.amounts[k]
         while left > 0:
-            if counters[MOVED] == len(live.moved):
+            if counters[MOVED] + 3 > len(live.moved):
                 return np.inf
             place = find_free_place(
                 lo, hi, counts, indptr, brokers, limits, loads, boxes_lo, boxes_hi, t
@@ -48,6 +61,10 @@ def recreate(
             counters[WORK] += indptr[t + 1] - indptr[t]
             if place < 0:
                 growth, place = cheapest_place(ground, live, t, budget - cost, barred)
+                if is_pushing and (place < 0 or growth > 0.0):
+                    pushed, full_place = push_someone(ground, live, t, left, growth, barred)
+                    if full_place >= 0:
+                        growth, place = pushed, full_place
                 if place < 0 or cost + growth >= budget:
                     return np.inf
                 touch(ground, live, brokers[place])
@@ -63,6 +80,84 @@ def recreate(
             counters[MOVED] = row + 1
             shift(amounts, loads, first, size, listed, listed_type, spot, b, place, t, some)
     return cost
+
+
+@kernel
+def push_someone(
+    ground: Ground, live: Live, t: int, left: int, enough: float, barred: int
+) -> tuple[float, int]:
+    """Make room for a type at a full broker whose filter grows by less than ``enough`` for it.
+
+    Somebody of that broker moves on for nothing. Returns by how much the filter would grow, and the
+    place that has room now; -1: there is none.
+    """
+    lo, hi, counts = live.filters
+    best, chosen, sent, target = enough, -1, -1, -1
+    for place in range(ground.indptr[t], ground.indptr[t + 1]):
+        b = ground.brokers[place]
+        if live.loads[b] < live.limits[b] or live.size[b] == 0 or b == barred:
+            continue
+        growth = 0.0
+        if not is_elsewhere(lo, hi, b, counts[b], -1, ground.lo, ground.hi, t):
+            growth = grow_path(ground, live, b, t, best, False)
+        live.counters[WORK] += 8
+        if growth >= best:
+            continue
+        at, free = find_pushed(ground, live, b, t)
+        if at >= 0:
+            best, chosen, sent, target = growth, place, at, free
+            if growth == 0.0:
+                break
+    if chosen < 0:
+        return best, -1
+    b, d = ground.brokers[chosen], ground.brokers[target]
+    u, place = live.listed_type[sent], live.listed[sent]
+    some = min(left, live.amounts[place], live.limits[d] - live.loads[d])
+    live.counters[WORK] += 2 * live.size[b]
+    touch(ground, live, b)
+    note_shift(ground, live, place, u, -some)
+    note_shift(ground, live, target, u, some)
+    shrink_leaf(ground, live, b)
+    shrink_above(ground, live, b)
+    return best, chosen
+
+
+@kernel
+def find_pushed(ground: Ground, live: Live, b: int, t: int) -> tuple[int, int]:
+    """Return where the list of a broker has somebody who can go elsewhere for nothing, and where.
+
+    Few are asked, beginning somewhere else each time.
+    """
+    lo, hi, counts = live.filters
+    size = live.size[b]
+    start = live.counters[WORK] % size
+    for k in range(min(size, MOST_ASKED)):
+        at = live.first[b] + (start + k) % size
+        u = live.listed_type[at]
+        if u == t:
+            continue
+        live.counters[WORK] += ground.indptr[u + 1] - ground.indptr[u]
+        place = find_free_place(
+            lo, hi, counts, ground.indptr, ground.brokers, live.limits, live.loads, ground.lo,
+            ground.hi, u,
+        )  # fmt: skip
+        if place >= 0:
+            return at, place
+    return -1, -1
+
+
+@kernel
+def note_shift(ground: Ground, live: Live, place: int, t: int, by: int) -> None:
+    """Add to the amount of a place in a way that can be undone."""
+    row = live.counters[MOVED]
+    live.moved[row] = place
+    live.moved_type[row] = t
+    live.moved_by[row] = by
+    live.counters[MOVED] = row + 1
+    shift(
+        live.amounts, live.loads, live.first, live.size, live.listed, live.listed_type, live.spot,
+        ground.brokers[place], place, t, by,
+    )  # fmt: skip
 
 
 @kernel

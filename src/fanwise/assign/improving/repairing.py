@@ -20,6 +20,13 @@ from fanwise.assign.kernels import grow_path
 
 def repair_loads(crowd: Crowd, amounts: IntArray, limits: LongArray) -> IntArray | None:
     """Return amounts within the limits, or None where no assignment keeps them."""
+    repaired = relieve_loads(crowd, amounts, limits)
+    loads = np.bincount(crowd.ground.brokers, weights=repaired, minlength=len(limits))
+    return repaired if (loads <= limits).all() else None
+
+
+def relieve_loads(crowd: Crowd, amounts: IntArray, limits: LongArray) -> IntArray:
+    """Return amounts that are above the limits by as few members as there can be."""
     ground = crowd.ground
     groups = Groups(
         Csr(ground.indptr, ground.brokers),
@@ -30,7 +37,9 @@ def repair_loads(crowd: Crowd, amounts: IntArray, limits: LongArray) -> IntArray
     counts = amounts.astype(np.int64)
     left = drop_excess(ground.indptr, ground.brokers, counts, limits)
     flow = max_flow(groups, limits, start=Flow(groups, limits, counts, left))
-    return None if flow.num_left else flow.counts.astype(np.int32)
+    relieved = flow.counts.copy()
+    put_back(ground.indptr, relieved, amounts.astype(np.int64), flow.left.copy())
+    return relieved.astype(np.int32)
 
 
 def cover_amounts(crowd: Crowd, amounts: IntArray, filters: Filters) -> Filters:
@@ -38,6 +47,18 @@ def cover_amounts(crowd: Crowd, amounts: IntArray, filters: Filters) -> Filters:
     live = make_live(crowd, amounts, filters, np.zeros(crowd.ground.num_brokers, dtype=np.int64))
     grow_for_all(crowd.ground, live)
     return live.filters
+
+
+@kernel
+def put_back(indptr: LongArray, counts: LongArray, before: LongArray, left: LongArray) -> None:
+    """Add members that found no room where they were before, or else anywhere they may be."""
+    for t in range(len(left)):
+        for place in range(indptr[t], indptr[t + 1]):
+            some = min(left[t], max(before[place] - counts[place], 0))
+            counts[place] += some
+            left[t] -= some
+        if left[t] > 0:
+            counts[indptr[t]] += left[t]
 
 
 @kernel
