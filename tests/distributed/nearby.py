@@ -25,9 +25,10 @@ class Everywhere:
 class NearBlocks:
     """Stands in for :class:`fanwise.distributed.blocks.Blocks`."""
 
-    def __init__(self, blocks, num_topics):
+    def __init__(self, blocks, num_topics, ids=()):
         self.blocks = blocks
         self.num_topics = num_topics
+        self.ids = ids
 
     @contextmanager
     def broadcast(self, value):
@@ -44,6 +45,12 @@ class NearBlocks:
     def refit(self, function):
         return NearBlocks([function(block) for block in self.blocks], self.num_topics)
 
+    def listings(self):
+        yield from self.ids
+
+    def hints(self, function):
+        yield from map(function, self.blocks)
+
     def release(self):
         pass
 
@@ -53,16 +60,19 @@ def cut(problem, pieces=1):
     indptr, indices = problem.workload.interests
     needing = np.flatnonzero(problem.demand > 0)
     nothing = np.empty(0, dtype=np.float32)
-    blocks = []
+    blocks, ids = [], []
     for piece in range(pieces):
         mine = needing[piece::pieces]
+        idle = np.flatnonzero(problem.demand <= 0)[piece::pieces]
+        listed = np.append(mine, idle)
+        ids.append((listed, np.diff(indptr)[listed], np.arange(len(listed)) < len(mine)))
         rows = [indices[indptr[row] : indptr[row + 1]] for row in mine]
         starts = np.cumsum([0, *map(len, rows)]).astype(np.int64)
         topics = np.concatenate([np.empty(0, dtype=np.int32), *rows])
         blocks.append(
-            Block(starts, topics, problem.demand[mine], problem.weight[mine], *[nothing] * 3)
+            Block(starts, topics, problem.demand[mine], problem.weight[mine], *[nothing] * 5)
         )
-    return NearBlocks(blocks, problem.workload.num_topics)
+    return NearBlocks(blocks, problem.workload.num_topics, ids)
 
 
 def inputs_of(problem, pieces=1):
@@ -78,6 +88,7 @@ def inputs_of(problem, pieces=1):
         tau=problem.tau,
         has_costs=workload.cost is not None,
         has_weights=workload.weight is not None,
+        num_subscribers=workload.num_subscribers,
         fingerprint=workload.hash,
     )
 

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.distributed.nearby import Everywhere, cut, search_nearby
+from tests.distributed.nearby import Everywhere, cut, inputs_of, search_nearby
 from tests.oracles import select_oracle
 from tests.strategies import instances
 
 import fanwise as fw
 from fanwise.distributed.select_bounds import affordable
+from fanwise.distributed.select_certificate import num_sets_for
 from fanwise.distributed.select_passes import Fit, Look, Pay
 from fanwise.distributed.select_rounds import choose_batch, choose_rest, drop_weakest
 from fanwise.distributed.select_search import State
@@ -19,6 +20,8 @@ from fanwise.select.bounds import tight_bound
 from fanwise.select.greedy import greedy as run_greedy
 from fanwise.select.greedy import served_by
 from fanwise.select.relaxing.relaxation import fractional_knapsack
+from fanwise.select.verify_proof import evaluate
+from fanwise.select.verify_question import read_question
 from fanwise.workload.generators.spotify import spotify
 from fanwise.workload.generators.twitter import twitter
 
@@ -119,6 +122,30 @@ def test_a_search_ends_between_its_bound_and_nothing(instance, metric):
     assert problem.cost[search.state.served].sum() <= problem.limit * (1 + 1e-9)
     assert search.value <= optimum * (1 + 1e-9) + 1e-8
     assert search.bound * (1 + 1e-9) + 1e-8 >= optimum
+
+
+@given(
+    instance=instances(with_cost=True, with_weight=True),
+    metric=st.sampled_from(METRICS),
+    pieces=st.integers(1, 3),
+)
+def test_its_certificate_proves_the_bound(instance, metric, pieces):
+    problem = pose(instance, metric)
+    question = read_question(problem.workload, problem.solve("cheapest"))
+    found = search_nearby(problem, pieces, gap=0.0).final_bound()
+    proven = evaluate(question, found.proof, "")
+    assert proven <= found.value * (1 + 1e-9) + 1e-12
+    assert proven >= found.value * (1 - 1e-6) - 1e-6
+    assert proven * (1 + 1e-9) + 1e-9 >= optimum_of(instance, problem)
+
+
+def test_long_lists_of_interests_keep_few_sets():
+    kept = []
+    for degree in (2, 40, 100, 200):
+        pairs = [(v, t) for v in range(400) for t in range(degree)]
+        workload = fw.TopicWorkload.from_arrays(np.ones(degree), *np.transpose(pairs))
+        kept.append(num_sets_for(inputs_of(fw.Selection(workload, tau=1, capacity="10%"))))
+    assert kept == [8, 4, 2, 1]
 
 
 def small_workloads():

@@ -33,8 +33,9 @@ Hints = npt.NDArray[np.float32]
 class Block(NamedTuple):
     """The subscribers of one partition that need something, and what they want.
 
-    The last three are empty until a pass fits an inequality per subscriber (see
-    :mod:`fanwise.select.relaxing.relaxation`): its coefficients, its constant, and its price.
+    The last five are empty until a pass fits an inequality per subscriber (see
+    :mod:`fanwise.select.relaxing.inequalities`): its coefficients, its constant, its price, and
+    the sets of topics it follows from with their parts, subscriber after subscriber.
     """
 
     indptr: LongArray
@@ -44,6 +45,8 @@ class Block(NamedTuple):
     coefficients: Hints
     constants: Hints
     prices: Hints
+    sets: npt.NDArray[np.uint8]
+    parts: npt.NDArray[np.uint8]
 
 
 class Listing(NamedTuple):
@@ -59,7 +62,7 @@ class Listing(NamedTuple):
 
 
 _KINDS: dict[str, Any] = {
-    **dict(zip(Block._fields, ("i8", "i4", "f8", "f8", "f4", "f4", "f4"), strict=True)),
+    **dict(zip(Block._fields, ("i8", "i4", "f8", "f8", "f4", "f4", "f4", "u1", "u1"), strict=True)),
     **dict(zip(Listing._fields, ("i4", "i4", "?", "i4"), strict=True)),
 }
 _BLOCK_SCHEMA = ", ".join(f"{name} binary" for name in Block._fields)
@@ -118,8 +121,7 @@ class Blocks:
             F.min("first_id"),
             F.max("last_id"),
         ).first()
-        assert totals is not None
-        many, heaviest, repeats, first, last = totals
+        many, heaviest, repeats, first, last = totals or (None,) * 5
         return Facts(
             int(many or 0),
             float(heaviest or 0.0),
@@ -179,6 +181,24 @@ class Blocks:
             topics[~is_needed] = _array(row, "idle")
             yield topics
 
+    def listings(self) -> Iterator[tuple[IntArray, IntArray, npt.NDArray[np.bool_]]]:
+        """Yield ids, numbers of interests and whether they need something, block by block."""
+        for row in in_order(self.frame, ("ids", "lengths", "needs")):
+            yield _array(row, "ids"), _array(row, "lengths"), _array(row, "needs")
+
+    def hints(self, function: Callable[[Block], Block]) -> Iterator[Block]:
+        """Yield what a function makes of each block, of which hints travel, ids ascending."""
+        columns = ("prices", "sets", "parts")
+
+        def work(block: Block) -> pa.RecordBatch:
+            packed = _packed(function(block))
+            return pa.RecordBatch.from_pydict({name: packed[name] for name in columns})
+
+        schema = ", ".join(f"{name} binary" for name in columns)
+        nothing: Any = np.empty(0)
+        for row in in_order(self.map(work, schema), columns):
+            yield Block(*[nothing] * 6, *(_array(row, name) for name in columns))
+
     def release(self) -> None:
         """Let Spark forget the blocks."""
         self.frame.unpersist()
@@ -224,10 +244,8 @@ def _pack(batches: Iterable[pa.RecordBatch], rates: Any, tau: float | None) -> I
     needs, lengths = demand > 0, np.diff(csr.indptr)
     is_needed = np.repeat(needs, lengths)
     indptr = np.concatenate([[0], np.cumsum(lengths[needs])]).astype(np.int64)
-    nothing = np.empty(0, dtype=np.float32)
-    block = Block(
-        indptr, csr.indices[is_needed], demand[needs], weight[needs], nothing, nothing, nothing
-    )
+    nothing_yet: Any = np.empty(0)
+    block = Block(indptr, csr.indices[is_needed], demand[needs], weight[needs], *[nothing_yet] * 5)
     listing = Listing(ids, lengths.astype(np.int32), needs, csr.indices[~is_needed])
     yield pa.RecordBatch.from_pydict(
         {

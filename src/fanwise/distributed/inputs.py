@@ -39,6 +39,8 @@ class Inputs:
         Cost of serving each topic, and how many subscribers want it.
     tau
         The threshold as plans record it: a number, or ``"column"``.
+    num_subscribers
+        All of them, also those that need nothing.
     fingerprint
         The workload's hash.
     """
@@ -51,6 +53,7 @@ class Inputs:
     tau: Tau
     has_costs: bool
     has_weights: bool
+    num_subscribers: int
     fingerprint: str
 
 
@@ -106,6 +109,7 @@ def open_inputs(
             tau="column" if threshold is None else threshold,
             has_costs=topics.cost is not None,
             has_weights="weight" in people.columns,
+            num_subscribers=header["subscribers"],
             fingerprint=known,
         )
 

@@ -25,11 +25,11 @@ import pyarrow as pa
 from fanwise.distributed.inputs import Inputs, open_inputs
 from fanwise.distributed.select_bounds import Proof, paper_bound
 from fanwise.distributed.select_rounds import Rounds
-from fanwise.distributed.select_search import Search
+from fanwise.distributed.select_search import DEFAULT_GAP, Search
 from fanwise.errors import ParameterError
 from fanwise.planning.identity import plan_id
 from fanwise.planning.plan import Plan, certified_gap
-from fanwise.planning.problem import Run
+from fanwise.planning.problem import Run, Stopped
 from fanwise.progress import SILENT, Progress
 from fanwise.select.problem import METRICS, Metric, parse_capacity
 from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau
@@ -52,6 +52,7 @@ def solve_on_spark(
     time_limit: float | None = None,
     gap: float | None = None,
     progress: Progress = SILENT,
+    proof: bool = True,
 ) -> Plan:
     """Make a plan without the interests on the driver.
 
@@ -73,6 +74,8 @@ def solve_on_spark(
     time_limit, gap
         Seconds after which the capacity left is filled in one round, and no further improvement or
         tighter bound is sought; the certified gap at which it is good enough.
+    proof
+        Whether the plan carries the certificate of its bound.
 
     Returns
     -------
@@ -85,7 +88,8 @@ def solve_on_spark(
 
     if metric not in METRICS:
         raise ParameterError("metric", "'binary' or 'fractional'", metric)
-    run = Run(time_limit=time_limit, gap=gap, progress=progress)
+    run = Run(time_limit=time_limit, gap=gap, progress=progress, wants_proof=proof)
+    run.default_limits(gap=DEFAULT_GAP)
     active = active_session()
     made = _Made()
 
@@ -116,18 +120,20 @@ class _Made:
     is_interrupted: bool = False
 
     def plan(self, run: Run) -> Plan:
+        """Put the plan together; only once there is a selection."""
         inputs, search, parameters = self.inputs, self.search, self.parameters
-        assert inputs is not None
-        assert search is not None
-        assert search.state is not None
+        if inputs is None or search is None or search.state is None:
+            raise KeyboardInterrupt
         served, cost = search.state.served, inputs.cost
         limits = {"time_limit": run.time_limit, "gap": run.gap}
         parameters |= {name: value for name, value in limits.items() if value is not None}
         used = float(cost[served].sum())
         topics = np.arange(len(cost), dtype=np.int32)
         tables = {"topics": pa.table({"topic": topics, "served": served, "cost": cost})}
-        bound = max(search.bound, search.value)
+        proven = search.final_bound()
+        bound = max(proven.value, search.value)
         is_feasible = used <= parameters["capacity"] * (1 + RELATIVE_TOLERANCE)
+        gap = certified_gap(search.value, bound, is_feasible=is_feasible)
         run.seconds["total"] = run.elapsed()
         return Plan(
             problem="select",
@@ -135,7 +141,7 @@ class _Made:
             parameters=parameters,
             objective=search.value,
             bound=bound,
-            gap=certified_gap(search.value, bound, is_feasible=is_feasible),
+            gap=gap,
             feasible=is_feasible,
             workload=inputs.fingerprint,
             tables=tables,
@@ -151,7 +157,30 @@ class _Made:
             },
             id=plan_id("select", ALGORITHM, parameters, tables),
             is_interrupted=self.is_interrupted,
+            proof=proven.proof if run.wants_proof else None,
+            stopped=self._why_stopped(run, gap),
+            limits=dict(run.limits_in_force),
+            warnings=self._warnings(search, bound, gap),
         )
+
+    def _why_stopped(self, run: Run, gap: float | None) -> Stopped:
+        if self.is_interrupted:
+            return "interrupted"
+        target = DEFAULT_GAP if run.gap is None else run.gap
+        if gap is not None and gap <= target:
+            return "gap"
+        return "limit" if run.is_over() else "exhausted"
+
+    def _warnings(self, search: Search, bound: float, gap: float | None) -> dict[str, str]:
+        """Say what a reader must know before the numbers, as for plans made elsewhere."""
+        if search.total == 0:
+            return {"empty-question": "There is nothing to decide: no subscriber needs anything."}
+        if gap == 0 or bound < search.total / search.scale:
+            return {}
+        return {
+            "no-useful-bound": "No useful bound: what was proven is no better than everything "
+            "there is, so how far the plan is from the best possible is not known."
+        }
 
 
 def _solve(
@@ -189,7 +218,7 @@ def _solve(
         with run.timed("bound"):
             search.paper_bound = paper_bound(inputs, limit, is_binary=is_binary)
             if search.paper_bound is not None:
-                search.prove(search.paper_bound)
+                search.prove(search.paper_bound, "paper")
         with run.timed("rounds"):
             rounds.fill(rounds.begin())
             rounds.improve()

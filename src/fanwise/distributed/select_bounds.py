@@ -19,6 +19,7 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.distributed.blocks import Blocks
 from fanwise.distributed.inputs import Inputs
+from fanwise.distributed.select_certificate import gather_tables, num_sets_for
 from fanwise.distributed.select_passes import CountPrices, Fit, Pay
 from fanwise.distributed.select_search import Search
 from fanwise.select.relaxing.relaxation import fractional_knapsack, project_shares
@@ -41,6 +42,8 @@ class Proof:
         self._search = search
         self._theta = 0.0
         self._reached = math.inf
+        self._num_sets = num_sets_for(inputs)
+        self._best: tuple[Blocks, tuple[Any, ...]] | None = None
 
     def run(self) -> None:
         """Lower the search's bound until it is good enough, or fits gain nothing more."""
@@ -55,15 +58,24 @@ class Proof:
             for _ in range(FITS):
                 before = self._reached
                 shares = self._send_shares(cleanup)
-                fit = Fit(self._inputs.rates_everywhere, served, steps, shares, self._is_binary)
+                fit = Fit(
+                    self._inputs.rates_everywhere,
+                    served,
+                    steps,
+                    shares,
+                    self._is_binary,
+                    self._num_sets,
+                )
                 fitted = blocks.refit(fit)
                 cleanup.callback(fitted.release)
                 steps = self._iterate(fitted, shares, cleanup)
-                if blocks is not self._inputs.blocks:
+                is_kept = self._best is not None and self._best[0] is blocks
+                if blocks is not self._inputs.blocks and not is_kept:
                     blocks.release()
                 blocks, served = fitted, None
                 if self._search.is_over() or self._reached >= (1 - WORTHWHILE) * before:
                     break
+            self._keep_tables()
 
     def _iterate(self, blocks: Blocks, shares: Any, cleanup: ExitStack) -> tuple[Any, ...]:
         """Improve prices and shares a few times; return the shares at each step."""
@@ -71,9 +83,9 @@ class Proof:
         amounts, totals = blocks.sums(Pay(steps, self._search.scale), num_vectors=3)
         profit, before, highest = amounts.reshape(3, -1) / self._search.scale
         step = 1 / np.maximum(highest, 1e-3)
-        self._prove(before, int(totals[1]))
+        self._prove(before, int(totals[1]), blocks, ())
         while True:
-            self._prove(profit, int(totals[0]))
+            self._prove(profit, int(totals[0]), blocks, steps)
             if self._search.is_over():
                 break
             self._move_shares(2 * profit - before, step)
@@ -88,11 +100,18 @@ class Proof:
         shares = self._shares.astype(np.float32)
         return cleanup.enter_context(self._inputs.blocks.broadcast(shares))
 
-    def _prove(self, profit: FloatArray, paid: int) -> None:
+    def _prove(self, profit: FloatArray, paid: int, blocks: Blocks, steps: tuple[Any, ...]) -> None:
         unpaid = (self._search.total - paid) / self._search.scale
         bound = unpaid + fractional_knapsack(profit, self._cost, self._room)
         self._reached = min(self._reached, bound)
-        self._search.prove(bound)
+        if self._search.prove(bound):
+            self._best = blocks, steps
+
+    def _keep_tables(self) -> None:
+        """Keep the certificate of the best bound, if prices proved it."""
+        if self._best is not None and self._search.bounds["prices"] <= self._search.bound:
+            blocks, steps = self._best
+            self._search.tables = gather_tables(self._inputs, blocks, steps, self._num_sets)
 
     def _move_shares(self, reward: FloatArray, step: FloatArray) -> None:
         wish = self._shares + step * reward

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from fanwise.arrays.csr import LongArray
 from fanwise.distributed.blocks import Block, Hints
+from fanwise.select.relaxing.inequalities import ENOUGH, NUM_SETS
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 Broadcast = Any
@@ -60,6 +61,8 @@ class Fit:
         Shares of topics since the last fit, one vector per iteration.
     shares
         Where the new inequalities are to be tight.
+    num_sets
+        How many sets of topics are kept of each subscriber.
     """
 
     rates: Broadcast
@@ -67,35 +70,38 @@ class Fit:
     steps: tuple[Broadcast, ...]
     shares: Broadcast
     is_binary: bool
+    num_sets: int = NUM_SETS
 
     def __call__(self, block: Block) -> Block:
-        from fanwise.select.relaxing.covers import fill_cover_coefficients, fill_plain_coefficients
+        from fanwise.select.relaxing.covers import choose_covers, fill_covers
 
         # A hair less than tau_v keeps the inequalities valid for what counts as satisfied.
-        demand = block.demand * (1 - RELATIVE_TOLERANCE)
+        demand = block.demand * ENOUGH
+        many = len(demand)
         if self.served is None:
             block = block._replace(
                 prices=moved_prices(block, self.steps),
                 coefficients=block.coefficients.copy(),
                 constants=block.constants.copy(),
+                sets=block.sets.copy(),
+                parts=block.parts.copy(),
             )
             self._mix(block, demand)
             return block
+        sets = np.zeros(len(block.indices), dtype=np.uint8)
+        parts = np.zeros((many, self.num_sets), dtype=np.uint8)
+        parts[:, 0] = 1
         coefficients = np.empty(len(block.indices), dtype=np.float32)
-        constants = np.zeros(len(demand), dtype=np.float32)
-        fill = fill_cover_coefficients if self.is_binary else fill_plain_coefficients
-        fill(
-            block.indptr,
-            block.indices,
-            self.rates.value,
-            demand,
-            self.served.value,
-            0,
-            len(demand),
-            coefficients,
-        )
+        where = (block.indptr, block.indices, self.rates.value, demand)
+        if self.is_binary:
+            choose_covers(*where, self.served.value, 0, many, sets, parts)
+        fill_covers(*where, 0, many, sets, parts, coefficients)
         block = block._replace(
-            coefficients=coefficients, constants=constants, prices=price_ceiling(block)
+            coefficients=coefficients,
+            constants=np.zeros(many, dtype=np.float32),
+            prices=price_ceiling(block),
+            sets=sets,
+            parts=parts.ravel(),
         )
         if not self.is_binary:
             self._mix(block, demand)
@@ -108,10 +114,21 @@ class Fit:
         widest = int(np.diff(block.indptr).max(initial=0))
         shares = self.shares.value.astype(np.float64)
         where = (block.indptr, block.indices, self.rates.value, demand, shares, 0, len(demand))
+        parts = block.parts.reshape(len(demand), self.num_sets)
         if self.is_binary:
-            mix_broken(*where, widest, block.coefficients)
+            mix_broken(*where, widest, block.sets, parts, block.coefficients)
         else:
-            mix_gains(*where, widest, block.coefficients, block.constants)
+            mix_gains(*where, widest, block.sets, parts, block.coefficients, block.constants)
+
+
+@dataclass(frozen=True)
+class Settle:
+    """Leaves prices as some steps since the last fit leave them: the end of a proof."""
+
+    steps: tuple[Broadcast, ...]
+
+    def __call__(self, block: Block) -> Block:
+        return block._replace(prices=moved_prices(block, self.steps))
 
 
 @dataclass(frozen=True)

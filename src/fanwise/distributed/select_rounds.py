@@ -42,7 +42,8 @@ class Rounds:
         # tau_v, the threshold of satisfaction, allows.
         profit = (state.amounts + self._inputs.followers) / self._search.scale
         alone = fractional_knapsack(profit, self._cost, self._room) * (1 + 2 * RELATIVE_TOLERANCE)
-        self._search.prove(min(alone, self._search.total / self._search.scale))
+        self._search.prove(alone, "alone")
+        self._search.prove(self._search.total / self._search.scale, "everybody")
         return state
 
     def fill(self, empty: State) -> None:

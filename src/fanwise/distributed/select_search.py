@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from fanwise.arrays.csr import LongArray
 from fanwise.planning.plan import certified_gap
-from fanwise.planning.problem import Run
+from fanwise.planning.problem import Bound, Run
+from fanwise.planning.proof import Proof
 from fanwise.progress import Step
+from fanwise.select.proving.certificate import rule_tables
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 Served = npt.NDArray[np.bool_]
+Kind = Literal["everybody", "paper", "alone", "prices"]
 
 DEFAULT_GAP = 1e-4
 
@@ -51,6 +56,10 @@ class Search:
         Whether the objective is a whole number, so that bounds can be rounded down.
     rounds
         Passes made for selections.
+    bounds
+        The best bound of each kind: of everybody, the paper's, of topics taken alone, of prices.
+    tables
+        The certificate of the bound of prices, once it is there.
     """
 
     run: Run
@@ -58,7 +67,8 @@ class Search:
     counts_heads: bool
     step: Step = field(default_factory=Step)
     state: State | None = None
-    bound: float = math.inf
+    bounds: dict[Kind, float] = field(default_factory=dict)
+    tables: dict[str, pa.Table] | None = None
     paper_bound: float | None = None
     total: int = 0
     rounds: int = 0
@@ -70,13 +80,32 @@ class Search:
             self.state = state
         self._show()
 
-    def prove(self, bound: float) -> None:
-        """Take a bound if it is better."""
+    def prove(self, bound: float, kind: Kind = "prices") -> bool:
+        """Take a bound if it is better than others of its kind; say whether it is."""
         bound *= 1 + RELATIVE_TOLERANCE
         if self.counts_heads and math.isfinite(bound):
             bound = float(math.floor(bound))
-        self.bound = min(self.bound, bound)
+        if bound >= self.bounds.get(kind, math.inf):
+            return False
+        self.bounds[kind] = bound
         self._show()
+        return True
+
+    @property
+    def bound(self) -> float:
+        """The best bound, whatever its kind."""
+        return min(self.bounds.values(), default=math.inf)
+
+    def final_bound(self) -> Bound:
+        """Return the best bound that has a certificate."""
+        tables: dict[Kind, dict[str, pa.Table]] = {
+            "everybody": {}, "paper": rule_tables("paper"), "alone": rule_tables("alone"),
+        }  # fmt: skip
+        if self.tables is not None:
+            tables["prices"] = self.tables
+        kind = min((kind for kind in self.bounds if kind in tables), key=self.bounds.__getitem__)
+        bound = self.bounds[kind]
+        return Bound(bound, Proof(kind="duals", tables=tables[kind], proves=bound))
 
     @property
     def value(self) -> float:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Sets = npt.NDArray[np.uint8]
+Parts = list[npt.NDArray[np.uint8]]
 
 ENOUGH = 1 - RELATIVE_TOLERANCE - 1e-12
 """Who has less than this share of its demand is not satisfied, however sums are rounded."""
@@ -58,7 +60,8 @@ def evaluate(question: Question, proof: Proof | None, prefix: str) -> float:
         raise ProofError("there is no proof")
     tables = proof.tables
     if f"{prefix}rule" in tables:
-        return _paper_bound(question, proof.table(f"{prefix}rule", {"rule": "text"}))
+        rule = proof.table(f"{prefix}rule", {"rule": "text"}).column("rule").to_pylist()
+        return _bound_by_rule(question, rule)
     if f"{prefix}tree" in tables:
         return question.rounded(_bound_of_tree(question, proof, prefix))
     if f"{prefix}prices" not in tables:
@@ -66,19 +69,30 @@ def evaluate(question: Question, proof: Proof | None, prefix: str) -> float:
     price = _change_price(question, proof, f"{prefix}changes")
     prices = _numbers(proof.table(f"{prefix}prices", {"price": "number"}), "price")
     _check_prices(question, prices)
-    profit, constant = _profits(question, proof, prefix, prices)
-    nobody = np.zeros(len(question.cost), dtype=bool)
-    bound = _total(question, profit, constant, price, nobody, nobody)
-    return question.rounded(bound)
+    parts, sets = _read_sets(question, proof, prefix)
+    return _bound_by_prices(question, prices, parts, sets, price)
 
 
-def _paper_bound(question: Question, table: pa.Table) -> float:
-    if table.column("rule").to_pylist() != ["paper"]:
-        raise ProofError("proof/rule.parquet must have one row, 'paper'")
-    bound = question.paper_bound()
-    if bound is None:
-        raise ProofError("the paper's bound does not hold with costs or weights")
-    return bound
+def _bound_by_rule(question: Question, rule: list[str]) -> float:
+    """Return a bound that needs no table: the paper's, or that of topics taken alone."""
+    if rule == ["paper"]:
+        bound = question.paper_bound()
+        if bound is None:
+            raise ProofError("the paper's bound does not hold with costs or weights")
+        return bound
+    if rule == ["alone"]:
+        parts = [np.ones(len(question.weight), dtype=np.uint8)]
+        price = question.change_price
+        return _bound_by_prices(question, question.weight, parts, None, price)
+    raise ProofError("proof/rule.parquet must have one row, 'paper' or 'alone'")
+
+
+def _bound_by_prices(
+    question: Question, prices: Floats, parts: Parts, sets: Sets | None, change_price: float
+) -> float:
+    profit, remains = _profits(question, prices, parts, sets)
+    nothing = np.zeros(len(question.cost), dtype=bool)
+    return question.rounded(_total(question, profit, remains, change_price, nothing, nothing))
 
 
 def _numbers(table: pa.Table, column: str) -> Floats:
@@ -107,9 +121,10 @@ def _change_price(question: Question, proof: Proof, name: str) -> float:
     return float(prices[0])
 
 
-def _profits(question: Question, proof: Proof, prefix: str, prices: Floats) -> tuple[Floats, float]:
+def _profits(
+    question: Question, prices: Floats, parts: Parts, sets: Sets | None
+) -> tuple[Floats, float]:
     """Return what topics are paid, and what remains of the weights: sum of w - u (1 - c)."""
-    parts, sets = _read_sets(question, proof, prefix)
     paid_for = np.zeros(question.num_pairs)
     is_priced = (prices > 0) & (question.demand > 0)
     remains = float(np.sum(question.weight)) - float(np.sum(prices[is_priced]))
@@ -148,9 +163,7 @@ def _by_topic(question: Question, paid_for: Floats) -> Floats:
     return profit
 
 
-def _read_sets(
-    question: Question, proof: Proof, prefix: str
-) -> tuple[list[npt.NDArray[np.uint8]], npt.NDArray[np.uint8] | None]:
+def _read_sets(question: Question, proof: Proof, prefix: str) -> tuple[Parts, Sets | None]:
     """Return the parts of sets in each subscriber's mix, and the sets that each pair is in."""
     table = proof.tables[f"{prefix}prices"]
     names = sorted(name for name in table.column_names if name != "price")

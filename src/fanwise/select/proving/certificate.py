@@ -9,7 +9,7 @@ would be larger than allowed keep fewer sets of each subscriber.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,9 @@ from fanwise.select.relaxing.relaxation import (
 )
 from fanwise.select.whole import counts_heads, whole
 from fanwise.workload.topic import RELATIVE_TOLERANCE
+
+Rule = Literal["paper", "alone"]
+"""The bound of Setty et al.; the knapsack over topics that each give what they would alone."""
 
 ROUNDING = 1e-11
 """Raised by this much before rounding down: sums added in another order still carry the claim."""
@@ -76,10 +79,14 @@ def certify(problem: Selection, hints: Hints | None, prefix: str = "") -> Bound:
     return Bound(bound, Proof(kind="duals", tables=named, proves=bound))
 
 
-def certify_paper_bound(bound: float) -> Bound:
-    """Return the bound of Setty et al. with a certificate that names it."""
-    tables = {"rule": pa.table({"rule": pa.array(["paper"])})}
-    return Bound(bound, Proof(kind="duals", tables=tables, proves=bound))
+def certify_by_rule(bound: float, rule: Rule) -> Bound:
+    """Return a bound that follows from the workload alone, with a certificate that names it."""
+    return Bound(bound, Proof(kind="duals", tables=rule_tables(rule), proves=bound))
+
+
+def rule_tables(rule: Rule) -> dict[str, pa.Table]:
+    """Return the table of a certificate that names a rule."""
+    return {"rule": pa.table({"rule": pa.array([rule])})}
 
 
 def smaller(first: Bound, second: Bound) -> Bound:
@@ -101,8 +108,12 @@ def claimed(problem: Selection, bound: float) -> float:
 
 def allowed_bytes(problem: Selection) -> int:
     """How large the tables of a certificate may be."""
-    workload = problem.workload
-    return max(FREE_BYTES, BYTES_EACH * (workload.num_subscribers + workload.num_topics))
+    return allowed_for(problem.workload.num_subscribers, problem.workload.num_topics)
+
+
+def allowed_for(num_subscribers: int, num_topics: int) -> int:
+    """How large the tables may be for so many subscribers and topics."""
+    return max(FREE_BYTES, BYTES_EACH * (num_subscribers + num_topics))
 
 
 def size_of(tables: dict[str, pa.Table]) -> int:
@@ -149,15 +160,13 @@ def value_of(problem: Selection, stored: Stored) -> float:
     parts = stored.parts
     if not parts.shape[1]:
         parts = np.ones((workload.num_subscribers, 1), dtype=np.uint8)
-    padded = np.zeros((len(parts), NUM_SETS), dtype=np.uint8)
-    padded[:, : parts.shape[1]] = parts
     paid = add_certified(
         *workload.interests,
         workload.rates,
         problem.demand * ENOUGH,
         stored.prices,
         stored.sets,
-        padded,
+        parts,
         problem.metric == "binary",
         profit,
     )

@@ -131,7 +131,7 @@ def choose_covers(
         for i in range(start, stop):
             rate = rates[interests[i]]
             short = need - got + rate
-            if num_critical < NUM_SETS and served[interests[i]] and short >= least:
+            if num_critical < parts.shape[1] and served[interests[i]] and short >= least:
                 critical[num_critical] = i
                 num_critical += 1
                 total += rate
@@ -186,7 +186,7 @@ def fill_cover(
         coefficients[:] = 0.0
         return
     total = 0.0
-    for k in range(NUM_SETS):
+    for k in range(len(parts)):
         total += parts[k]
         short[k] = need
         if parts[k] > 0:
@@ -195,7 +195,7 @@ def fill_cover(
                     short[k] -= rates[interests[i]]
     for i in range(len(interests)):
         share = 0.0
-        for k in range(NUM_SETS):
+        for k in range(len(parts)):
             if parts[k] > 0 and not sets[i] >> k & 1:
                 share += parts[k] * min(1.0, rates[interests[i]] / short[k])
         coefficients[i] = np.float32(share / total * ROUND_UP)

@@ -24,7 +24,6 @@ from fanwise.select.problem import Selection
 from fanwise.select.relaxing.covers import PIECES, order_by_share
 from fanwise.select.relaxing.inequalities import (
     ENOUGH,
-    NUM_SETS,
     ROUND_UP,
     Coefficients,
     Inequalities,
@@ -154,7 +153,7 @@ def mix_row(
     size = len(sets)
     total, constant = 0.0, 0.0
     mixed[:size] = 0.0
-    for k in range(NUM_SETS):
+    for k in range(len(parts)):
         if parts[k] == 0:
             continue
         total += parts[k]

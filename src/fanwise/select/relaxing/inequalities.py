@@ -40,7 +40,8 @@ class Inequalities:
     sets
         Per pair of the subscriber CSR, bit k: whether the topic is in the subscriber's set k.
     parts
-        Per subscriber and set, its part in the mix; 0 for a set that is not used.
+        Per subscriber and set, its part in the mix; 0 for a set that is not used. There may be
+        fewer than eight.
     coefficients, constants
         b_vt per pair and c_v per subscriber, which follow from them, rounded up.
     """
@@ -88,7 +89,7 @@ def make_room(parts: Parts) -> int:
     for k in range(1, len(parts)):
         if parts[k] < parts[place]:
             place = k
-    parts[place] = total - parts[place]
+    parts[place] = max(1, total - parts[place])
     return place
 
 
