@@ -72,7 +72,7 @@ CURVE = FolderKind("a sweep's output", f"no curve.png that {PROGRAM} drew", _in_
 
 
 def _is_forests(path: Path) -> bool:
-    if path.suffix.lower() == ".parquet":
+    if Head(b"PAR1").is_of(path):
         try:
             metadata = pq.read_schema(path).metadata or {}
         except pa.ArrowException:
