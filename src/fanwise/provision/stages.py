@@ -87,7 +87,7 @@ def _one_after_the_other(
 def least_cost(problem: Provisioning, pairs: Csr) -> float:
     """Return what pairs cost at least, however they are packed."""
     groups = group_pairs(problem, pairs)
-    out_bytes = float(np.dot(groups.counts, groups.needs))
+    out_bytes = float((groups.counts * groups.needs).sum())
     return least_price(problem, groups) + problem.costs(0.0, 0.0, out_bytes).total
 
 

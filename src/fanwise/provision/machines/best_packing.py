@@ -8,8 +8,8 @@ nothing. Where several types are allowed, each in turn makes up the fleet, and s
 the cheapest combination covers what is left of the volume. Small instances are improved by emptying
 machines and merging split topics.
 
-The paper's rungs come first, whatever the time limit, so the result is never dearer than any of
-them, and with several types never dearer than with any one. O(topics x log topics) per fleet tried.
+The paper's rungs are tried as well, whatever the time limit, so the result is never dearer than any
+of them, and with several types never dearer than with any one. O(topics x log topics) per fleet.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from fanwise.provision.machines.packing import (
 from fanwise.provision.problem import Provisioning
 
 RUNGS = (
-    first_fit.fill,
-    group.fill,
-    group.fill_expensive_first,
-    group.fill_most_free,
     group.fill_by_cost,
+    group.fill_most_free,
+    group.fill_expensive_first,
+    group.fill,
+    first_fit.fill,
 )
 MAX_FLEETS = 6
 """Fleets of one type that are tried from the smallest on, beside the one that splits nothing."""
@@ -76,52 +76,66 @@ class Items(NamedTuple):
 def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
     """Put chosen pairs on machines, as cheaply as we can.
 
-    Ends early at a packing that is proven to be the cheapest, and after the time limit.
+    Ends early at a packing that is proven to be the cheapest, and after the time limit. Where there
+    is one, the paper's rungs come first; else ours, which often make them needless.
     """
-    return pack_on(problem, pairs, run, pack_by_rungs(problem, pairs, run))
+    search = _Search(problem, group_pairs(problem, pairs), run)
+    if run.time_limit is not None:
+        search.try_rungs()
+    search.try_fleets()
+    if run.time_limit is None:
+        search.try_rungs()
+    return search.result()
 
 
 def pack_by_rungs(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
     """Put chosen pairs on machines as the paper does, by the rung that is cheapest."""
-    with run.progress.step("packing groups"):
-        search = _Search(problem, group_pairs(problem, pairs))
-        for base in problem.bases:
-            for fill in RUNGS:
-                if not search.is_over:
-                    packing = fill_base(problem, search.groups, base, fill)
-                    search.look_at(packing, may_improve=not run.is_over())
-    return search.best
-
-
-def pack_on(problem: Provisioning, pairs: Csr, run: Run, start: Packing) -> Packing:
-    """Put chosen pairs on machines more cheaply than a packing of them, if we can."""
-    search = _Search(problem, group_pairs(problem, pairs), start)
-    if not search.is_over and not run.is_over():
-        with run.progress.step("packing groups"):
-            for attempt in search.attempts():
-                search.look_at(attempt)
-                if search.is_over or run.is_over():
-                    break
-    is_cut_short = not search.is_over and run.is_over()
-    return search.best._replace(stopped="limit" if is_cut_short else "exhausted")
+    search = _Search(problem, group_pairs(problem, pairs), run)
+    search.try_rungs()
+    return search.result()
 
 
 class _Search:
     """The cheapest packing so far, and what is left to try."""
 
-    def __init__(self, problem: Provisioning, groups: Groups, start: Packing | None = None) -> None:
-        self.problem, self.groups = problem, groups
-        self.best, self.price = EMPTY, math.inf
-        if start is not None or not len(groups.topics):
-            self.best = start or EMPTY
-            self.price = price_of(problem, self.best)
+    def __init__(self, problem: Provisioning, groups: Groups, run: Run) -> None:
+        self.problem, self.groups, self.run = problem, groups, run
+        self.best, self.price = EMPTY, math.inf if len(groups.topics) else 0.0
         self.least = least_price(problem, groups)
-        in_bytes = float(np.dot(fewest_copies(problem, groups), groups.needs))
+        in_bytes = float((fewest_copies(problem, groups) * groups.needs).sum())
         self.incoming = problem.costs(0.0, in_bytes, 0.0).total
+        self.is_cut_short = False
 
     @property
     def is_over(self) -> bool:
         return self.price <= self.least * (1 + ROUNDING)
+
+    def result(self) -> Packing:
+        """Return the cheapest packing."""
+        return self.best._replace(stopped="limit" if self.is_cut_short else "exhausted")
+
+    def try_rungs(self) -> None:
+        """Look at what the paper's packings make of the groups, time or no time."""
+        with self.run.progress.step("packing groups"):
+            for base in self.problem.bases:
+                for fill in RUNGS:
+                    if self.is_over:
+                        return
+                    packing = fill_base(self.problem, self.groups, base, fill)
+                    self.look_at(packing, may_improve=not self.run.is_over())
+
+    def try_fleets(self) -> None:
+        """Look at our own packings as long as there is time."""
+        with self.run.progress.step("packing groups"):
+            attempts = self.attempts()
+            while not self.is_over:
+                if self.run.is_over():
+                    self.is_cut_short = True
+                    return
+                attempt = next(attempts, None)
+                if attempt is None:
+                    return
+                self.look_at(attempt)
 
     def look_at(self, packing: Packing, *, may_improve: bool = True) -> None:
         """Look at a packing on the cheapest types that hold it, and improve it.

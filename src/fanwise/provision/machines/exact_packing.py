@@ -6,10 +6,10 @@ alike, so none of them has a variable of its own. Machines are ordered by rent: 
 each solution less to look at. The best packing is the start, and the answer at once where its cost
 is that of the volume and the fewest copies.
 
-Optimal for the pairs that the first stage chose; for the whole problem where that is ``exact``, too,
-by :mod:`fanwise.provision.whole.exact`. Within a time limit (a minute if none is given) or gap the
-best packing so far is kept, and the metric ``packing_is_optimal`` says whether it is proven to be
-the cheapest, with no gap at all.
+Optimal for the pairs that the first stage chose; where that is ``exact``, too, both are decided at
+once, see :mod:`fanwise.provision.whole.exact`. Within a time limit (a minute if none is given) or
+gap the best packing so far is kept, and the metric ``packing_is_optimal`` says whether it is proven
+to be the cheapest, with no gap at all.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from fanwise.provision.machines.packing import (
     price_of,
 )
 from fanwise.provision.problem import Provisioning
-from fanwise.provision.whole.table import pack_by_table
+from fanwise.provision.whole.table import PATIENT, pack_by_table
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 MAX_CELLS = 600
@@ -51,7 +51,7 @@ MAX_SECONDS = 60.0
 def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
     """Pack to optimality, or to the time limit or gap."""
     groups = group_pairs(problem, pairs)
-    found = pack_by_table(problem, groups)
+    found = pack_by_table(problem, groups, PATIENT)
     if found is not None:
         return found._replace(is_optimal=True, stopped="exhausted")
     start = best_packing.pack(problem, pairs, run)
@@ -89,7 +89,7 @@ def _most_machines(
         used = np.bincount(
             np.searchsorted(groups.topics, start.topic), minlength=len(groups.topics)
         )
-        spare = problem.costs(0.0, float(np.dot(used - copies, groups.needs)), 0.0).total
+        spare = problem.costs(0.0, float(((used - copies) * groups.needs).sum()), 0.0).total
         most = min(most, math.floor((rent + spare) / cheapest * (1 + RELATIVE_TOLERANCE)))
     return max(int(most), len(start.machines), 1)
 

@@ -233,7 +233,7 @@ def price_of(problem: Provisioning, packing: Packing) -> float:
 
 def total_price(problem: Provisioning, packing: Packing) -> float:
     """Return what a packing costs with the outgoing traffic."""
-    out_bytes = float(np.dot(packing.num_pairs, problem.needs[packing.topic]))
+    out_bytes = float((packing.num_pairs * problem.needs[packing.topic]).sum())
     return price_of(problem, packing) + problem.costs(0.0, 0.0, out_bytes).total
 
 
@@ -246,8 +246,8 @@ def fewest_copies(problem: Provisioning, groups: Groups) -> FloatArray:
 
 def least_price(problem: Provisioning, groups: Groups) -> float:
     """Return what any packing costs: copies, and rent for the volume, whole if of one type."""
-    in_bytes = float(np.dot(fewest_copies(problem, groups), groups.needs))
-    volume = in_bytes + float(np.dot(groups.counts, groups.needs))
+    in_bytes = float((fewest_copies(problem, groups) * groups.needs).sum())
+    volume = in_bytes + float((groups.counts * groups.needs).sum())
     if len(problem.bins) == 1:
         kind = problem.bins[0]
         least = max(

@@ -4,8 +4,9 @@ What is paid for is incoming and outgoing traffic, each at its price and with th
 bandwidth it takes up. Most subscribers settle at once (see :mod:`fanwise.provision.pairs.core`).
 For the others, the price of each incoming copy is shared among those who want the topic, by dual
 ascent (see :mod:`fanwise.provision.pairs.sharing`). They take the cheapest covers at these prices;
-then each in turn chooses anew, given what all others chose, and topics are closed that those who
-take them can do without, until nothing changes. Every change lowers the total.
+then each in turn chooses anew, given what all others chose, topics are closed that those who take
+them can do without, and so are single copies of topics that no machine holds whole, until nothing
+changes. Every change lowers the total.
 
 Never more traffic, at these prices, than ``gsp``, ``rsp`` (for the same seed) or ``exact``: their
 choices are looked at as well.
@@ -22,11 +23,11 @@ from fanwise.arrays.csr import Csr, LongArray
 from fanwise.planning.problem import Run
 from fanwise.provision.pairs import greedy_pairs, random_pairs
 from fanwise.provision.pairs.charges import Charges, charge_ways, whole_demand
-from fanwise.provision.pairs.core import Core, find_core
+from fanwise.provision.pairs.core import Core, find_core, list_contests, list_open
 from fanwise.provision.pairs.core_kernels import gather_chosen
 from fanwise.provision.pairs.exact_pairs import cheapest_covers
 from fanwise.provision.pairs.sharing import MAX_SWEEPS, Sharing
-from fanwise.provision.pairs.sharing_kernels import close_topics, reconsider_rows
+from fanwise.provision.pairs.sharing_kernels import close_topics, reconsider_rows, shed_copies
 from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
 
 MAX_ROUNDS = 50
@@ -64,7 +65,8 @@ def choose_together(problem: Provisioning, charges: Charges, run: Run) -> Csr:
     """Return pairs chosen with an eye on each other."""
     workload = problem.workload
     rates = np.where(problem.is_usable, workload.rates, 0.0)
-    core = find_core(problem, charges, whole_demand(problem, HALF_TOLERANCE), rates)
+    enough, is_open = whole_demand(problem, HALF_TOLERANCE), list_open(problem, charges)
+    core = find_core(problem, charges, enough, rates, is_open)
     sharing = Sharing(core)
     is_taken = _settle_down(problem, charges, sharing, run)
     for _ in range(MAX_SWEEPS):
@@ -86,8 +88,13 @@ def _settle_down(
     is_taken = sharing.is_taken.copy()
     num_pairs = _count_core(problem, sharing.core, is_taken)
     arguments = (rows, charges, num_pairs, is_taken, sharing.small_room)
+    split = list_contests(rows.topic, list_open(problem, charges).astype(np.float64))
     for _ in range(MAX_ROUNDS):
-        if run.is_over() or not (reconsider_rows(*arguments) or close_topics(*arguments)):
+        if run.is_over() or not (
+            reconsider_rows(*arguments)
+            or close_topics(*arguments)
+            or shed_copies(*arguments, *split)
+        ):
             break
     return is_taken
 

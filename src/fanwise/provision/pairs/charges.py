@@ -28,7 +28,7 @@ class Charges(NamedTuple):
     def price(self, num_pairs: LongArray) -> float:
         """Return the price of so many pairs of each topic, with the fewest copies they need."""
         copies = np.ceil(num_pairs / self.held)
-        return float(np.dot(self.incoming, copies) + np.dot(self.outgoing, num_pairs))
+        return float((self.incoming * copies).sum() + (self.outgoing * num_pairs).sum())
 
 
 def charge(problem: Provisioning, in_price: float, out_price: float, tolerance: float) -> Charges:

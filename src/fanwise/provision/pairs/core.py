@@ -32,6 +32,12 @@ STATES = 8000
 """Partial covers kept for one subscriber; what is cut off there costs the bound next to nothing."""
 
 
+FEW_HELD = 64
+"""Pairs on one machine up to which the copy that one more pair may need is looked at."""
+MAX_OPEN = 20_000
+"""Followers of such topics, all together, up to which they are looked at one by one."""
+
+
 class Rows(NamedTuple):
     """Subscribers with what they lack, and the pairs they choose from.
 
@@ -87,12 +93,17 @@ class Core(NamedTuple):
 
 
 def find_core(
-    problem: Provisioning, charges: Charges, enough: FloatArray, rates: FloatArray
+    problem: Provisioning,
+    charges: Charges,
+    enough: FloatArray,
+    rates: FloatArray,
+    is_open: npt.NDArray[np.bool_] | None = None,
 ) -> Core:
     """Settle what settles itself.
 
     ``rates`` are 0 for topics that must not be used. O(pairs) but for subscribers with hundreds of
-    topics.
+    topics. Whoever would take a topic that ``is_open`` is not settled: it is carried anyway, but
+    one more pair may need one more copy.
     """
     interests = problem.workload.interests
     num_forced = count_forced_pairs(*interests, rates, enough)
@@ -101,13 +112,14 @@ def find_core(
         _, likely = choose_greedily(*interests, rates, enough, 0.0)
         num_likely = np.bincount(likely, minlength=problem.workload.num_topics)
     pair, fixed, worst, paid = split_charges(problem, charges, num_forced, num_likely)
+    unsettling = fixed if is_open is None else np.where(is_open, charges.incoming, fixed)
     is_chosen = np.zeros(problem.workload.num_pairs, dtype=np.bool_)
     longest = longest_row(interests.indptr)
 
     def settle(piece: tuple[int, int]) -> tuple[float, IntArray, FloatArray, LongArray, IntArray]:
         room = make_room(longest, STATES)
         found: tuple[float, IntArray, FloatArray, LongArray, IntArray] = settle_subscribers(
-            *piece, *interests, rates, enough, pair, fixed, worst, is_chosen, room
+            *piece, *interests, rates, enough, pair, unsettling, worst, is_chosen, room
         )
         return found
 
@@ -152,8 +164,22 @@ def split_charges(
     pair = charges.outgoing + np.where(is_shared, charges.incoming / charges.held, 0.0)
     fixed = np.where(num_forced > 0, 0.0, charges.incoming)
     worst = charges.outgoing + np.where(is_split | (fixed > 0), charges.incoming, 0.0)
-    paid = float(np.dot(np.where(is_shared, 0.0, forced_copies), charges.incoming))
+    paid = float((np.where(is_shared, 0.0, forced_copies) * charges.incoming).sum())
     return pair, fixed, worst, paid
+
+
+def list_open(problem: Provisioning, charges: Charges) -> npt.NDArray[np.bool_]:
+    """Return the topics that must be split if all who follow them take them, and pay for it.
+
+    Only those of which a machine holds few pairs: of others, one more copy is little to each. Those
+    of which it holds fewest come first, as long as they have not too many followers together.
+    """
+    followers = problem.workload.num_followers
+    topics = np.flatnonzero((followers > charges.held) & (charges.held <= FEW_HELD))
+    topics = topics[np.argsort(charges.held[topics], kind="stable")]
+    is_open = np.zeros(len(followers), dtype=np.bool_)
+    is_open[topics[np.cumsum(followers[topics]) <= MAX_OPEN]] = True
+    return is_open
 
 
 class _Contests(NamedTuple):

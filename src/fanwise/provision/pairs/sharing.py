@@ -101,7 +101,7 @@ class Sharing:
         rows = self.core.rows
         num_pairs = np.bincount(rows.topic[self.is_taken], minlength=len(rows.fixed))
         copies = np.ceil(num_pairs / rows.held)
-        paid = float(rows.price[self.is_taken].sum() + np.dot(copies, rows.fixed))
+        paid = float(rows.price[self.is_taken].sum() + (copies * rows.fixed).sum())
         total = self.core.settled + paid
         return total / self.bound - 1 if self.bound > 0 else 0.0
 

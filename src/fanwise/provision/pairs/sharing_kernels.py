@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fanwise.arrays.csr import FloatArray, LongArray
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.provision.pairs.cover_kernels import ROUNDING, Room, cheapest_cover
 
@@ -220,6 +220,102 @@ def close_topics(
                 is_taken[first:last] = before[first:last]
                 join(rows, row, num_pairs, is_taken)
     return num_closed
+
+
+@kernel
+def detour(
+    rows: Rows,
+    item: int,
+    charges: Charges,
+    num_pairs: LongArray,
+    is_taken: npt.NDArray[np.bool_],
+    room: Room,
+    prices: FloatArray,
+) -> float:
+    """What it costs a row to do without an item, its own copy not counted; it is left counted."""
+    row = rows.row[item]
+    first, last = rows.indptr[row], rows.indptr[row + 1]
+    saved = leave(rows, row, charges, num_pairs, is_taken, prices)
+    saved += charges.outgoing[rows.topic[item]] - prices[item - first]
+    join(rows, row, num_pairs, is_taken)
+    prices[item - first] = CLOSED
+    price, _ = cheapest_cover(rows.rate[first:last], prices[: last - first], rows.enough[row], room)
+    return price - saved
+
+
+@kernel
+def shed_copies(
+    rows: Rows,
+    charges: Charges,
+    num_pairs: LongArray,
+    is_taken: npt.NDArray[np.bool_],
+    room: Room,
+    split: IntArray,
+    split_indptr: LongArray,
+    split_items: IntArray,
+) -> int:
+    """Try to save a copy of each split topic: so many who take it choose others; how many did.
+
+    As many as the last copy is for, those with the cheapest detours. It is kept where that is
+    cheaper for all, else everything is put back. Rows that leave one by one would not: a copy is
+    saved by the last of them only.
+    """
+    prices = np.empty(len(room.order))
+    num_saved = 0
+    for place in range(len(split)):
+        topic = split[place]
+        held = charges.held[topic]
+        if num_pairs[topic] <= held:
+            continue
+        excess = int(num_pairs[topic] - held * (np.ceil(num_pairs[topic] / held) - 1.0))
+        start, end = split_indptr[place], split_indptr[place + 1]
+        takers = np.empty(end - start, dtype=np.int64)
+        extra = np.empty(end - start)
+        count = 0
+        for i in range(start, end):
+            item = split_items[i]
+            if is_taken[item]:
+                takers[count] = item
+                extra[count] = detour(rows, item, charges, num_pairs, is_taken, room, prices)
+                count += 1
+        if count < excess:
+            continue
+        order = np.argsort(extra[:count], kind="mergesort")[:excess]
+        if extra[order].sum() >= charges.incoming[topic]:
+            continue
+        length = 0
+        for i in order:
+            row = rows.row[takers[i]]
+            length += rows.indptr[row + 1] - rows.indptr[row]
+        before = np.empty(length, dtype=np.bool_)
+        change = 0.0
+        filled = 0
+        for i in order:
+            item = takers[i]
+            row = rows.row[item]
+            first, last = rows.indptr[row], rows.indptr[row + 1]
+            before[filled : filled + last - first] = is_taken[first:last]
+            filled += last - first
+            change -= leave(rows, row, charges, num_pairs, is_taken, prices)
+            prices[item - first] = CLOSED
+            price, _ = cheapest_cover(
+                rows.rate[first:last], prices[: last - first], rows.enough[row], room
+            )
+            change += price
+            is_taken[first:last] = room.is_taken[: last - first]
+            join(rows, row, num_pairs, is_taken)
+        if change < -10.0 * ROUNDING * charges.incoming[topic]:
+            num_saved += 1
+            continue
+        filled = 0
+        for i in order:
+            row = rows.row[takers[i]]
+            first, last = rows.indptr[row], rows.indptr[row + 1]
+            leave(rows, row, charges, num_pairs, is_taken, prices)
+            is_taken[first:last] = before[filled : filled + last - first]
+            filled += last - first
+            join(rows, row, num_pairs, is_taken)
+    return num_saved
 
 
 @kernel

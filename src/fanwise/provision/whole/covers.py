@@ -1,4 +1,4 @@
-"""Every way to satisfy a subscriber without a topic too many, and what must not be mistaken for one.
+"""Every way to satisfy a subscriber without a topic too many.
 
 Sums of rates are added up topic by topic in ascending id, as measuring and verification do, so that
 nothing is enough here and too little there.

@@ -12,7 +12,7 @@ from fanwise.provision.problem import Provisioning
 from fanwise.provision.stages import Staged
 from fanwise.provision.whole import search
 from fanwise.provision.whole.program import Program
-from fanwise.provision.whole.table import solve_by_table
+from fanwise.provision.whole.table import PATIENT, solve_by_table
 
 MAX_PAIRS = 300
 """Interests up to which a program is made at all."""
@@ -34,7 +34,7 @@ def solve(problem: Provisioning, run: Run) -> Staged:
     if num_pairs > MAX_PAIRS:
         raise _too_large(f"{MAX_PAIRS:,} interests (here {num_pairs:,})")
     with run.timed("table"):
-        optimum = solve_by_table(problem)
+        optimum = solve_by_table(problem, PATIENT)
     if optimum is not None:
         packing = optimum.packing._replace(is_optimal=True)
         return Staged(optimum.pairs, packing, optimum.cost, optimum.cost, "exhausted")

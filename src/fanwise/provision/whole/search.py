@@ -1,10 +1,11 @@
 """Our best plan: everything that is cheap to make, and improvements as long as there is time.
 
-What the paper can do comes first, whatever the time limit: its two first stages with every one of
-its packings. Then come pairs chosen with an eye on each other, in as many ways as there are
-resources that machines may run out of (see :mod:`fanwise.provision.pairs.charges`), and the
-cheapest cover of each subscriber; whatever pairs could be cheaper than the best plan so far are
-packed as well as we can. With several types the first stages are run for each type alone, too.
+What the paper can do is tried whatever the time limit: its two first stages with every one of its
+packings. So are pairs chosen with an eye on each other, in as many ways as there are things that
+machines may run out of (see :mod:`fanwise.provision.pairs.charges`), and the cheapest cover of each
+subscriber. Where there is a time limit the paper comes first; else ours does, as most of the
+paper's pairs are then known to be dearer, however they are packed. With several types the first
+stages are run for each type alone, too.
 
 The smallest instances go to the table of :mod:`fanwise.provision.whole.table`, so that the plan is
 the optimum; somewhat larger ones are improved by the program of
@@ -13,11 +14,11 @@ the optimum; somewhat larger ones are improved by the program of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
-from fanwise.provision.machines import best_packing
+from fanwise.provision.machines import best_packing, group
 from fanwise.provision.machines.packing import Packing, total_price
 from fanwise.provision.pairs import best_pairs, greedy_pairs, random_pairs
 from fanwise.provision.problem import Provisioning
@@ -59,8 +60,13 @@ def solve_by_stages(problem: Provisioning, run: Run) -> Staged:
     """Return the cheapest of all plans that choose pairs first and pack them then."""
     search = _Search(problem, run)
     try:
-        search.try_the_papers()
+        search.start()
+        if run.time_limit is not None:
+            search.try_the_papers()
         search.try_ours()
+        if run.time_limit is None:
+            search.try_the_papers()
+        search.pack_the_papers()
     except KeyboardInterrupt:
         if search.best is None:
             raise
@@ -74,7 +80,7 @@ class _Search:
     def __init__(self, problem: Provisioning, run: Run) -> None:
         self.problem, self.run = problem, run
         self.best: Staged | None = None
-        self.papers: list[tuple[Csr, Packing | None]] = []
+        self.papers: list[tuple[Csr, float]] = []
         self.seen: list[Csr] = []
         self.is_cut_short = False
 
@@ -85,9 +91,9 @@ class _Search:
         is_cut_short = self.is_cut_short or self.run.is_over()
         return self.best._replace(stopped="limit" if is_cut_short else "exhausted")
 
-    def is_hopeless(self, pairs: Csr) -> bool:
-        """Whether no packing of these pairs can be cheaper than the best plan so far."""
-        return self.best is not None and least_cost(self.problem, pairs) >= self.best.cost
+    def is_hopeless(self, least: float) -> bool:
+        """Whether pairs that cost this at least cannot be cheaper than the best plan so far."""
+        return self.best is not None and least >= self.best.cost
 
     def keep(self, pairs: Csr, packing: Packing) -> None:
         """Keep a plan if it is cheaper than the best so far."""
@@ -95,50 +101,53 @@ class _Search:
         if self.best is None or cost < self.best.cost:
             self.best = Staged(pairs, packing, cost)
 
+    def start(self) -> None:
+        """Look at what the paper recommends."""
+        with self.run.timed("select"):
+            pairs = greedy_pairs.choose_pairs(self.problem, self.run)
+        with self.run.timed("pack"):
+            self.keep(pairs, group.pack_by_cost(self.problem, pairs, self.run))
+
     def try_the_papers(self) -> None:
         """Look at every combination of the paper's, time or no time."""
         for choose in (greedy_pairs.choose_pairs, random_pairs.choose_pairs):
             for variant in variants(self.problem):
                 with self.run.timed("select"):
                     pairs = choose(variant, self.run)
-                if any(are_equal(pairs, other) for other, _ in self.papers):
-                    continue
-                if self.is_hopeless(pairs):
-                    self.papers.append((pairs, None))
-                    continue
-                with self.run.timed("pack"):
-                    packing = best_packing.pack_by_rungs(self.problem, pairs, self.run)
-                self.keep(pairs, packing)
-                self.papers.append((pairs, packing))
+                least = self.try_pairs(pairs, best_packing.pack_by_rungs)
+                if not self.is_hopeless(least):
+                    self.papers.append((pairs, least))
 
     def try_ours(self) -> None:
-        """Look at pairs chosen our way, then at the paper's again, and pack them our way."""
-        for pairs, start in self.choices():
-            with self.run.timed("pack"):
-                if self.is_hopeless(pairs) or any(are_equal(pairs, other) for other in self.seen):
-                    continue
-                self.seen.append(pairs)
-                if start is None:
-                    packing = best_packing.pack(self.problem, pairs, self.run)
-                else:
-                    packing = best_packing.pack_on(self.problem, pairs, self.run, start)
-                self.keep(pairs, packing)
-
-    def choices(self) -> Iterator[tuple[Csr, Packing | None]]:
-        """Yield pairs, the most promising first, as long as there is time."""
-        for make in (best_pairs.choose_ways, best_pairs.choose_alone):
+        """Look at pairs chosen our way, then at the paper's, and pack them our way."""
+        for choose in (best_pairs.choose_ways, best_pairs.choose_alone):
             for variant in variants(self.problem):
-                ways = make(variant, self.run)
+                ways = choose(variant, self.run)
                 while not self.is_over():
                     with self.run.timed("select"), self.run.progress.step("choosing pairs"):
                         pairs = next(ways, None)
                     if pairs is None:
                         break
-                    yield pairs, None
-        for pairs, start in self.papers:
-            if self.is_over():
-                return
-            yield pairs, start
+                    self.try_pairs(pairs, best_packing.pack)
+
+    def pack_the_papers(self) -> None:
+        """Pack the paper's pairs our way."""
+        self.seen.clear()
+        for pairs, least in self.papers:
+            if not (self.is_hopeless(least) or self.is_over()):
+                self.try_pairs(pairs, best_packing.pack)
+
+    def try_pairs(self, pairs: Csr, pack: Pack) -> float:
+        """Pack pairs unless that is hopeless, or they were packed before; return their least cost.
+
+        That is what they cost at least, however they are packed.
+        """
+        with self.run.timed("pack"):
+            least = least_cost(self.problem, pairs)
+            if not (self.is_hopeless(least) or any(are_equal(pairs, other) for other in self.seen)):
+                self.seen.append(pairs)
+                self.keep(pairs, pack(self.problem, pairs, self.run))
+        return least
 
     def is_over(self) -> bool:
         """Whether the time is over; that something is left to try is noted."""

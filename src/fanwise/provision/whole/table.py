@@ -24,14 +24,22 @@ from fanwise.provision.problem import Provisioning
 from fanwise.provision.whole.covers import Wish, full_limits, list_wishes, minimal_covers
 from fanwise.provision.whole.table_kernels import fill_table
 
-MAX_PAIRS = 48
+MAX_PAIRS = 64
 """Above this nobody counts states: there are too many."""
 MAX_FOLLOWED = 12
 """Topics of one subscriber up to which all of its covers are listed."""
-MAX_STATES = 1 << 17
-MAX_TESTS = 60_000_000
-"""Loads held against states: about a tenth of a second."""
 BITS = 62
+
+
+class Size(NamedTuple):
+    """How large a table may be: its states, and how many loads are held against states in all."""
+
+    states: int
+    tests: int
+
+
+QUICK, PATIENT = Size(1 << 17, 100_000_000), Size(1 << 20, 4_000_000_000)
+"""Tables of about a tenth of a second, and of a few seconds."""
 
 
 class Optimum(NamedTuple):
@@ -42,7 +50,7 @@ class Optimum(NamedTuple):
     cost: float
 
 
-def solve_by_table(problem: Provisioning) -> Optimum | None:
+def solve_by_table(problem: Provisioning, size: Size = QUICK) -> Optimum | None:
     """Return the cheapest plan, or None if the table would be too large.
 
     Everybody must be satisfiable.
@@ -61,7 +69,7 @@ def solve_by_table(problem: Provisioning) -> Optimum | None:
         for place, topic in enumerate(wish.topics):
             followers[topic] += used >> place & 1
     topics = np.flatnonzero(followers)
-    table = make_table(problem, topics, followers[topics])
+    table = make_table(problem, topics, followers[topics], size)
     if table is None:
         return None
     place_of = {topic: place for place, topic in enumerate(topics.tolist())}
@@ -93,11 +101,11 @@ def solve_by_table(problem: Provisioning) -> Optimum | None:
     return Optimum(pairs, table.packing(state), float(totals[state]))
 
 
-def pack_by_table(problem: Provisioning, groups: Groups) -> Packing | None:
+def pack_by_table(problem: Provisioning, groups: Groups, size: Size = QUICK) -> Packing | None:
     """Return the cheapest packing of pairs that are chosen, or None if there are too many."""
     if groups.counts.sum() > MAX_PAIRS:
         return None
-    table = make_table(problem, groups.topics.astype(np.int64), groups.counts)
+    table = make_table(problem, groups.topics.astype(np.int64), groups.counts, size)
     return None if table is None else table.packing(len(table.costs) - 1)
 
 
@@ -146,7 +154,7 @@ class Table(NamedTuple):
 
 
 def make_table(
-    problem: Provisioning, topics: npt.NDArray[np.int64], most: npt.NDArray[np.int64]
+    problem: Provisioning, topics: npt.NDArray[np.int64], most: npt.NDArray[np.int64], size: Size
 ) -> Table | None:
     """Return the table for up to ``most`` pairs of each topic; None if it is too large."""
     if not len(topics):
@@ -156,7 +164,7 @@ def make_table(
         return Table(problem, none, none, none.reshape(1, 0), nothing, nothing, taken, taken)
     widths = [int(count).bit_length() + 1 for count in most.tolist()]
     num_states = math.prod(int(count) + 1 for count in most.tolist())
-    if num_states > MAX_STATES or sum(widths) > BITS:
+    if num_states > size.states or sum(widths) > BITS:
         return None
     weights = np.cumprod([1, *(most[:-1] + 1)]).astype(np.int64)
     digits = np.arange(num_states)[:, None] // weights % (most + 1)
@@ -177,7 +185,7 @@ def make_table(
     loads = loads[np.argsort(first_topic[loads], kind="stable")]
     num_loads = np.bincount(first_topic[loads], minlength=len(topics))
     num_tests = int(np.dot(num_loads, np.bincount(first_topic, minlength=len(topics))))
-    if num_tests > MAX_TESTS:
+    if num_tests > size.tests:
         return None
     shifts = np.cumsum([0, *widths]).astype(np.int64)
     guards = sum(1 << int(shift - 1) for shift in shifts[1:])
