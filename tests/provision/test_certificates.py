@@ -12,7 +12,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.oracles import certificate_provision, provision_pairs_oracle
+from tests.oracles import (
+    certificate_provision,
+    certificate_provision_leaves,
+    provision_pairs_oracle,
+)
 from tests.planning.mutations import other_proofs
 from tests.provision.pairs_cases import capacities, machine, needs_of, pose, prices, sized_instances
 from tests.provision.test_bounds import fleets, machines_of
@@ -24,6 +28,7 @@ from fanwise.planning.verify import examine
 from fanwise.provision import certifying, verify_covers
 from fanwise.provision.catalogue import Instance as Machine
 from fanwise.provision.certify_kernels import price_covers
+from fanwise.provision.leaves import list_leaves
 from fanwise.provision.pairs.cover_kernels import make_room
 from fanwise.provision.streamed.bounds import streamed_bound
 from fanwise.provision.verify_proof import proven_bound
@@ -43,8 +48,9 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("certificates")
 
 
-def test_the_third_party_is_short():
-    file = Path(certificate_provision.__file__)
+@pytest.mark.parametrize("module", [certificate_provision, certificate_provision_leaves])
+def test_the_third_party_is_short(module):
+    file = Path(module.__file__)
     nodes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Expr)]
     docstrings = [node for node in nodes if isinstance(node.value, ast.Constant)]
     lines = [line.strip() for line in file.read_text().splitlines()]
@@ -173,6 +179,84 @@ def test_a_catalogue_made_to_take_for_ever_ends_in_fractions():
     rents = (1.0 + 1e-7 * generator.random(40)).tolist()
     found = least_rent(rents, 1e12, rooms)
     assert 0.999e6 <= found <= 1.001e6
+
+
+# Rent alone, six topics that fill two machines to the brim, but cannot be parted so.
+PARTED = Instance([7.0, 7.0, 7.0, 6.0, 6.0, 6.0], [[t] for t in range(6)], tau=9.0)
+
+
+@pytest.fixture(scope="module")
+def parted():
+    problem = pose(PARTED, [machine("m", 39.0)], [1.0] * 6, price_in=0.0, price_out=0.0)
+    plan = problem.solve("exact+exact")
+    assert (plan.proof.kind, plan.bound, plan.gap) == ("leaves", 3.0, 0.0)
+    assert problem.bound() == 2.0
+    return plan
+
+
+def test_leaves_are_accepted_and_found_by_the_third_party(folder, parted):
+    assert parted.verify().is_bound_checked
+    assert by_third_party(parted, folder) == 3.0
+
+
+def leaves_of(rows):
+    names = ("leaf", "topic", "pairs")
+    return pa.table({name: pa.array([row[i] for row in rows], pa.int32())
+                     for i, name in enumerate(names)})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda rows: [(0, t, 2 if t == 0 else n) for _, t, n in rows], "in no leaf"),
+        (lambda rows: [*rows, (2, 0, 1)], "numbered from 0"),
+        (lambda rows: [], "numbered from 0"),
+        (lambda rows: [*rows, rows[0]], "stands twice"),
+        (lambda rows: [(0, 6, 1)], "topic is out of range"),
+        (lambda rows: [(0, -1, 1)], "topic is out of range"),
+        (lambda rows: [(0, 0, 0)], "pairs is out of range"),
+        (lambda rows: [(0, 0, 2**30)], "pairs is out of range"),
+        (lambda rows: [(-1, 0, 1)], "leaf is out of range"),
+        (lambda rows: [(0, t, 10) for t in range(6)], "in no leaf"),
+    ],
+)
+def test_leaves_that_prove_nothing_are_refused(parted, change, words):
+    rows = [tuple(row.values()) for row in parted.proof.tables["leaves"].to_pylist()]
+    proof = replace(parted.proof, tables={"leaves": leaves_of(change(rows))})
+    with pytest.raises(ProofError, match=words):
+        proven_bound(parted.source, replace(parted, proof=proof))
+
+
+def test_leaves_that_prove_less_are_worth_less(parted):
+    """A leaf that stands for more plans than it must is true, and cheaper."""
+    proof = replace(parted.proof, tables={"leaves": leaves_of([(0, 0, 1), (0, 1, 1)])})
+    assert proven_bound(parted.source, replace(parted, proof=proof)) == 1.0
+    assert not examine(parted.source, replace(parted, proof=proof)).holds
+
+
+@settings(max_examples=80, deadline=None)
+@given(sized_instances(max_topics=4, max_subscribers=4), fleets(), prices, prices)
+def test_the_optimum_is_proven_where_it_is_claimed(folder, case, types, in_, out):
+    instance, sizes = case
+    optimum = provision_pairs_oracle.optimum(
+        instance.rates, needs_of(instance, sizes), instance.interests, instance.tau, types, in_, out
+    )
+    assume(optimum is not None)
+    plan = pose(instance, machines_of(types), sizes, price_in=in_, price_out=out).solve(
+        "exact+exact"
+    )
+    assert plan.verify().is_bound_checked
+    assert plan.bound == pytest.approx(float(optimum), rel=2e-9, abs=1e-12)
+    found = by_third_party(plan, folder)
+    assert found == pytest.approx(proven_bound(plan.source, plan), rel=1e-9, abs=1e-12)
+    assert found <= float(optimum) * (1 + 1e-9) + 1e-12
+
+
+def test_large_questions_have_no_leaves():
+    workload = Instance([float(t + 5) for t in range(13)], [list(range(13))] * 6, tau=30.0)
+    assert list_leaves(pose(workload, [machine("m", 900.0)], [1.0] * 13)) is None
+    few = Instance([5.0] * 13, [list(range(13))], tau=30.0)
+    assert list_leaves(pose(few, [machine("m", 900.0)], [1.0] * 13)) is None
 
 
 def contested():

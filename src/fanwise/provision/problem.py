@@ -341,10 +341,12 @@ class Provisioning(Problem):
     def prove(self, outcome: Outcome, run: Run) -> Bound:
         """Return the bound with its certificate, improved no further once it is good enough.
 
-        Where an algorithm solved the whole question, its bound is the one that counts; unless the
-        certificate proves as much, it rests on the solver's word.
+        Where an algorithm solved the whole question, its bound is the one that counts. What shares
+        of incoming copies do not prove is proven by all plans there are, if they are few; else it
+        rests on the solver's word.
         """
         from fanwise.provision.bounds import StopRule, prove_bound
+        from fanwise.provision.leaves import prove_by_leaves
 
         if "_proven" in self.__dict__ or (run.time_limit is None and run.gap is None):
             proven = self._proven
@@ -357,8 +359,11 @@ class Provisioning(Problem):
         if solved is None or solved <= proven.value * (1 + HALF_TOLERANCE):
             proof = Proof(kind="duals", tables=proven.tables, proves=proven.value)
             return Bound(max(proven.value, solved or 0.0), proof)
-        proof = Proof(kind="solver", tables=proven.tables, proves=proven.value)
-        return Bound(solved, proof)
+        return Bound(
+            solved,
+            prove_by_leaves(self, solved)
+            or Proof(kind="solver", tables=proven.tables, proves=proven.value),
+        )
 
 
 def _check_number(name: str, value: Any, *, is_positive: bool = False) -> float:

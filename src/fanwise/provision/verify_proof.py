@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from fanwise.planning.proof import Proof, ProofError
 from fanwise.provision.verify_covers import Pairs, find_forced, least_prices, tried_of
+from fanwise.provision.verify_leaves import Kind, Subscriber, price_leaves
 from fanwise.provision.verify_pairs import Block, blocks_of, demand_of
 from fanwise.provision.verify_parameters import allowed_types, check_parameters
 from fanwise.provision.verify_rent import least_rent
@@ -30,9 +31,11 @@ MOST_WEIGHT = 65535
 ROUNDING = 2.0**-52
 """What a sum can lose by rounding, per number added up."""
 HAIR = 1e-12
+MOST_PAIRS_OF_LEAVES = 64
+"""Pairs of the largest question whose plans are all looked at."""
 SOLVED_BY_PROGRAM = ("exact+exact", "best+best")
 """Algorithms that ask a solver for the whole question, where it is small."""
-MOST_SOLVED = 400
+MOST_SOLVED = 300
 """Pairs of the largest question that a solver is asked whole."""
 
 Floats = npt.NDArray[np.float64]
@@ -47,6 +50,8 @@ def proven_bound(workload: TopicWorkload, plan: Plan) -> float:
     if plan.proof is None:
         raise ProofError("there is no proof")
     market = _Market.of(workload, plan.parameters)
+    if set(plan.proof.tables) == {"leaves"}:
+        return _price_leaves(workload, plan.proof, market)
     sharings = _read_sharings(workload, plan.proof)
     counts = _count(workload, market, sharings)
     if not counts.num_in_need:
@@ -63,6 +68,25 @@ def proven_bound(workload: TopicWorkload, plan: Plan) -> float:
         money = max(money, market.in_price * least_bytes)
     apart = _rent(market, counts, least_bytes) + money
     return max(apart, least.get("together", 0.0) * (1 - RELATIVE_TOLERANCE))
+
+
+def _price_leaves(workload: TopicWorkload, proof: Proof, market: _Market) -> float:
+    """Return the price of the cheapest leaf of a search over all plans."""
+    if workload.num_pairs > MOST_PAIRS_OF_LEAVES:
+        raise ProofError(f"leaves are for questions of up to {MOST_PAIRS_OF_LEAVES} pairs")
+    subscribers = []
+    for block, pairs in _parts(workload, market):
+        for row in range(len(pairs.enough)):
+            is_its = (pairs.row == row) & (pairs.rate > 0)
+            subscribers.append(
+                Subscriber(block.topics[is_its], pairs.rate[is_its], float(pairs.enough[row]))
+            )
+    kinds = [
+        Kind(rent, room, entry.get("max_topics") or np.inf, entry.get("max_connections") or np.inf)
+        for rent, room, entry in zip(market.rents, market.usable, market.types, strict=True)
+    ]
+    prices = market.in_price, market.out_price
+    return price_leaves(proof, subscribers, market.need, kinds, prices)
 
 
 def may_rest_on_solver(workload: TopicWorkload, plan: Plan) -> bool:
