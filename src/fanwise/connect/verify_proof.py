@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 TABLES = ("topics", "nodes", "budgets", "start", "tree")
 ROUNDING = 1e-10
 """What sums may be off by; bounds are raised by it."""
-CHUNK = 1 << 22
+CHUNK = 1 << 20
 MOST_PAIRS = 4_000_000_000
 """Pairs of followers above which nobody waits for the end of a check."""
 SPARSE = 16
@@ -207,9 +207,9 @@ def bound_by_prices(
     wanted = np.bincount(topics, minlength=num_topics)
     left = np.bincount(topics[root == np.arange(len(root))], minlength=num_topics)
     worth = math.fsum((wanted - left) * question.weight)
-    is_free = question.limits[nodes] > 0
-    free = np.unique(root[is_free])
-    components = np.bincount(topics[free], minlength=num_topics)
+    is_free = np.zeros(len(root), dtype=bool)
+    is_free[root[question.limits[nodes] > 0]] = True
+    components = np.bincount(topics[is_free], minlength=num_topics)
     room = np.bincount(topics, weights=question.limits[nodes], minlength=num_topics) // 2
     joins = np.minimum(np.minimum(np.maximum(components - 1, 0), room), question.max_edges)
     bound = worth + math.fsum((1 - prices.topic) * question.weight * joins)
@@ -224,29 +224,36 @@ def _surplus(workload: TopicWorkload, question: Question, prices: Prices, root: 
     num_nodes = workload.num_subscribers
     nodes, topics = slots_of(workload)
     gain = (prices.topic * question.weight)[topics]
+    has_start = bool((root != np.arange(len(root))).any())
+    is_priced = gain > 0
+    nodes, topics, root = nodes[is_priced], topics[is_priced], root[is_priced]
+    gain = gain[is_priced]
+    if not len(gain):
+        return 0.0
     by_topic = np.argsort(topics, kind="stable")  # nodes of a topic stay in ascending order
     place = np.empty_like(by_topic)
     place[by_topic] = np.arange(len(by_topic))
     end = np.cumsum(np.bincount(topics, minlength=workload.num_topics))[topics]
-    ahead = np.where(gain > 0, end - place - 1, 0)
+    ahead = end - place - 1
     if ahead.sum() > MOST_PAIRS:
         raise ProofError(f"it prices {ahead.sum()} pairs of followers, too many to look at")
-    node_at, root_at = nodes[by_topic], root[by_topic]
-    has_start = bool((root != np.arange(len(root))).any())
-    indptr = workload.interests.indptr
+    node_at, root_at = nodes[by_topic].astype(np.int32), root[by_topic]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(nodes, minlength=num_nodes))])
     work = np.concatenate([[0], np.cumsum(ahead)])[indptr]
+    least = prices.link + 2 * float(prices.node.min(initial=math.inf))
     total = 0.0
     for first, last in cuts(work, CHUNK):
         for low, high in _rows_within(first, last, num_nodes, int(work[last] - work[first])):
-            slots = np.arange(indptr[low], indptr[high])
+            slots = slice(int(indptr[low]), int(indptr[high]))
             length = ahead[slots]
-            within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
-            own = np.repeat(slots, length)
-            other = place[own] + 1 + within
+            before = np.cumsum(length) - length
+            other = np.arange(int(length.sum())) + np.repeat(place[slots] + 1 - before, length)
+            key = np.repeat((nodes[slots] - low) * num_nodes, length) + node_at[other]
+            worth = np.repeat(gain[slots], length)
             if has_start:
-                apart = root[own] != root_at[other]
-                own, other = own[apart], other[apart]
-            u, v, sums = _sum_by_pair(nodes[own], node_at[other], gain[own], low, high, num_nodes)
+                apart = np.repeat(root[slots], length) != root_at[other]
+                key, worth = key[apart], worth[apart]
+            u, v, sums = _sum_by_pair(key, worth, least, low, high, num_nodes)
             rest = sums - prices.link - prices.node[u] - prices.node[v]
             is_above = rest > 0
             u, v, rest = u[is_above], v[is_above], rest[is_above]
@@ -266,16 +273,15 @@ def _rows_within(first: int, last: int, num_nodes: int, work: int) -> list[tuple
 
 
 def _sum_by_pair(
-    u: Ints, v: Ints, gain: Floats, low: int, high: int, num_nodes: int
+    key: Ints, gain: Floats, least: float, low: int, high: int, num_nodes: int
 ) -> tuple[Ints, Ints, Floats]:
-    """Add up gains by pair of nodes; pairs without one may be left out."""
-    key = (u - low) * num_nodes + v
+    """Add up gains by pair of nodes; pairs with no more than ``least`` may be left out."""
     size = (high - low) * num_nodes
     if size > SPARSE * max(len(key), 1):
         found, place = np.unique(key, return_inverse=True)
         sums: Floats = np.bincount(place, weights=gain).astype(np.float64)
     else:
-        table = np.bincount(key, weights=gain, minlength=size).astype(np.float64)
-        found = np.flatnonzero(table).astype(np.int64)
-        sums = table[found]
+        table = np.bincount(key, weights=gain, minlength=size)
+        found = np.flatnonzero(table > least).astype(np.int64)
+        sums = table[found].astype(np.float64)
     return found // num_nodes + low, found % num_nodes, sums
