@@ -58,6 +58,8 @@ class Choices:
 
     Attributes
     ----------
+    carried
+        What the brokers of each level carry at least.
     apart
         By level, subscribers with no broker in common where they meet, in order.
     classes
@@ -66,6 +68,7 @@ class Choices:
         By level and class, subscribers whose middles lie apart.
     """
 
+    carried: list[float] = field(default_factory=list)
     grid: list[FloatArray] = field(default_factory=list)
     apart: dict[int, LongArray] = field(default_factory=dict)
     classes: list[LongArray] = field(default_factory=list)
@@ -94,7 +97,14 @@ class Choices:
             )
             for name, columns in found.items()
         }  # fmt: skip
-        return {name: table for name, table in tables.items() if table.num_rows}
+        kept = {name: table for name, table in tables.items() if table.num_rows}
+        return {"levels": levels_table(self.carried), **kept}
+
+
+def levels_table(carried: list[float]) -> pa.Table:
+    """Return the table that says what the brokers of each level carry at least."""
+    level = np.arange(len(carried), dtype=np.int8)
+    return pa.table({"level": level, "carries": np.array(carried, dtype=np.float64)})
 
 
 def lower_bound(problem: Assignment) -> Bound:
@@ -102,7 +112,9 @@ def lower_bound(problem: Assignment) -> Bound:
     ground = problem.ground
     wants = np.flatnonzero(ground.lo[:, 0] <= ground.hi[:, 0])
     choices = Choices()
-    total = sum(_bounds_of_levels(problem, wants, choices)) if len(wants) else 0.0
+    if len(wants):
+        choices.carried = list(_bounds_of_levels(problem, wants, choices))
+    total = sum(choices.carried)
     return Bound(total, Proof("duals", choices.tables(), total))
 
 

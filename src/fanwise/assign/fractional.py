@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fanwise.arrays.csr import Csr, IntArray
+from fanwise.assign.bounds import levels_table
 from fanwise.assign.greedy import choices_of, rows_of
 from fanwise.assign.priced_bounds import Market, Priced, Prices, priced_bound
 from fanwise.assign.problem import Assignment
@@ -148,13 +149,14 @@ def tables_of_prices(
     charge = priced.prices.load
     charged = np.flatnonzero(charge > 0)
     tables = {
+        "levels": levels_table([priced.value]),
         "prices": pa.table(
             {
                 "subscriber": members[row[order]],
                 "broker": brokers[allowed.indices[order]].astype(np.int32),
                 "price": price[order],
             }
-        )
+        ),
     }
     if len(charged):
         tables["charges"] = pa.table(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -194,6 +194,17 @@ class Assignment(Problem):
         from fanwise.assign.bounds import lower_bound
 
         return lower_bound(self)
+
+    def run(self, algorithms: tuple[Callable[..., Any], ...], run: Run) -> Outcome:
+        """Run the algorithm; what it says is proven has a certificate, or is not said."""
+        outcome = super().run(algorithms, run)
+        if not outcome.metrics.get("proven") or outcome.proof is not None:
+            return outcome
+        with run.timed("bound"):
+            found = self.prove(outcome, run)
+        is_proven = outcome.bound is not None and found.value >= outcome.bound * (1 - 1e-9)
+        metrics = {**outcome.metrics, "proven": is_proven}
+        return replace(outcome, bound=found.value, proof=found.proof, metrics=metrics)
 
     def prove(self, outcome: Outcome, run: Run) -> Bound:
         """Return the best bound that has a certificate, given what an algorithm claims."""

@@ -29,7 +29,7 @@ from fanwise.planning.proof import Proof, ProofError
 
 MOST_SUBSCRIBERS = 12
 MOST_PIECES = 200_000
-MOST_NODES = 2_000_000
+MOST_NODES = 400_000
 """What is looked at, at most: subscribers, pieces of space, rectangles that grow."""
 SLACK = 1e-12
 
@@ -312,6 +312,7 @@ class Cases:
         """
         brokers, space = list(sets), self.space
         needs = {b: self._needs[some] for b, some in sets.items()}
+        least = {b: float(self._covers[some]) for b, some in sets.items()}
         above = {b: int(self.question.parent[b]) if len(sets) > 1 else -1 for b in brokers}
         corners = {
             b: [(corner, space.pieces(corner)) for box in sorted(self._wanted(some))
@@ -332,11 +333,11 @@ class Cases:
                     broker, missing = b, all_held[b] & ~held[b]
                 if above[b] in all_held:
                     all_held[above[b]] |= all_held[b]
-            bound = sum(map(space.measure, all_held.values()))
+            bound = sum(max(least[b], space.measure(all_held[b])) for b in brokers)
             if bound >= best * (1 - SLACK):
                 return
             if missing == 0:
-                best = bound
+                best = sum(map(space.measure, all_held.values()))
                 return
             own = boxes[broker]
             piece = self._dearest(own, corners[broker], missing)

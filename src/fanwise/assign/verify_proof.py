@@ -7,6 +7,7 @@ arguments are written down in ``docs/certificates.md``.
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from fanwise.assign.verify_limits import Floats, Ints, Question, pose
 from fanwise.assign.verify_prices import bound_by_prices
 from fanwise.assign.verify_unions import measure_many, measure_union
 from fanwise.planning.proof import Proof, ProofError
+from fanwise.planning.verify import at_most
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
@@ -56,7 +58,8 @@ def proven_bound(workload: ContentWorkload, plan: Plan) -> float:
 
 
 def _bound_by_cells(question: Question, proof: Proof) -> float:
-    """Add up what the brokers of each level carry."""
+    """Add up what the brokers of each level carry, which must be what the certificate says."""
+    stated = _read_levels(question, proof)
     wanting = question.wanting
     lo, hi = question.lo[wanting], question.hi[wanting]
     grid = _read_grid(question, proof)
@@ -80,8 +83,23 @@ def _bound_by_cells(question: Question, proof: Proof) -> float:
         best = max(best, parts, _crowd(question, wanting, mine, slots))
         if level == last:
             best = max(best, bound_by_prices(question, proof))
+        if not at_most(stated[level], best):
+            raise ProofError(
+                f"proof/levels.parquet says {stated[level]} of level {level}, found {best}"
+            )
         total += best
     return total
+
+
+def _read_levels(question: Question, proof: Proof) -> list[float]:
+    """Return what the brokers of each level are said to carry."""
+    table = proof.table("levels", {"level": "id", "carries": "number"})
+    carries = [float(value) for value in table.column("carries").to_pylist()]
+    if table.column("level").to_pylist() != list(range(len(question.levels))):
+        raise ProofError(f"proof/levels.parquet must have {len(question.levels)} levels, in order")
+    if not all(map(math.isfinite, carries)):
+        raise ProofError("proof/levels.parquet must have finite numbers")
+    return carries
 
 
 def _read_grid(question: Question, proof: Proof) -> list[Floats]:
