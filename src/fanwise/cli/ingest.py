@@ -183,11 +183,12 @@ def ingest(
             "given, or --edges, but not both",
             subscriptions and f"{subscriptions} and {edges}",
         )
-    from fanwise.pipeline import ingest as run
-    from fanwise.pipeline.readers import Trace
     from fanwise.pipeline.session import import_pyspark, parse_settings
 
-    import_pyspark()
+    import_pyspark()  # says how to get it, before anything needs it
+    from fanwise.pipeline import ingest as run
+    from fanwise.pipeline.readers import Trace
+
     names = _renames(rename)
     separator = "\t" if delimiter in ("tab", "\\t") else delimiter
     traces = (
