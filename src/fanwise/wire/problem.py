@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.arrays.csr import IntArray
-from fanwise.errors import InfeasibleError, ParameterError
+from fanwise.errors import InfeasibleError, ParameterError, WorkloadError
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.wire.ground import Ground, build_ground
 from fanwise.workload.content import ContentWorkload
@@ -21,6 +21,7 @@ from fanwise.workload.content import ContentWorkload
 if TYPE_CHECKING:
     from fanwise.wire.bounds import Parts
 
+LARGEST = 1e290
 TOPOLOGIES = ("mesh", "tree")
 
 logger = logging.getLogger(__name__)
@@ -95,6 +96,7 @@ class Wiring(Problem):
             core_factor=self.core_factor,
             capacity_factor=self.capacity_factor,
         )
+        _check_size(ground)
         if num_shortened:
             logger.warning(
                 "broker_costs: %d links cost more than a way around them; the cheapest way is used",
@@ -114,6 +116,8 @@ class Wiring(Problem):
 
     def emptiness(self) -> str | None:
         """Say why there is nothing to decide, or None where there is something."""
+        if not self.workload.num_subscribers:
+            return "there are no users"
         return None if self.ground.demand.any() else "no message has a receiver"
 
     def parameters(self) -> dict[str, Any]:
@@ -158,6 +162,19 @@ def _check_factor(name: str, value: Any) -> float:
     if not is_number or not math.isfinite(float(value)) or float(value) < 0:
         raise ParameterError(name, "a finite number >= 0", value)
     return float(value)
+
+
+def _check_size(ground: Ground) -> None:
+    """Raise where rates times costs are too large for a number, or for a sum of them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        dearest = ground.access.max(initial=0.0) + ground.core.sum()
+        total = (ground.demand.sum() + ground.rates.sum()) * dearest
+    if not total < LARGEST:
+        raise WorkloadError(
+            f"rates times costs come to {total:.3g}, above {LARGEST:g}, the most that can be "
+            "summed safely; give rates, costs or positions in larger units, or a smaller "
+            "core_factor."
+        )
 
 
 def posed_by(workload: ContentWorkload, parameters: Mapping[str, Any]) -> Wiring:
