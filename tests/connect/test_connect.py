@@ -10,7 +10,6 @@ from tests.connect.small_networks import Posed, posed_problems
 from tests.oracles import connect_oracle as oracle
 
 import fanwise as fw
-from fanwise.connect import verify
 from fanwise.connect.problem import BUDGET_OF, Connection, edges_of, floor_share
 from fanwise.errors import ParameterError
 from fanwise.planning.compare import compare
@@ -151,7 +150,9 @@ def test_measured_and_verified_agree_with_the_definition(posed):
 
 @pytest.mark.parametrize("chunk", [1, 3, 1 << 20])
 def test_chunks_change_nothing(monkeypatch, chunk):
-    monkeypatch.setattr(verify, "CHUNK", chunk)
+    monkeypatch.setattr("fanwise.connect.verify_components.CHUNK", chunk)
+    monkeypatch.setattr("fanwise.connect.verify_proof.MOST_SUMS", chunk)
+    monkeypatch.setattr("fanwise.connect.verify_leaves.CHUNK", chunk)
     options = {"topic_weight": "rate", "link_cost": "distance", "max_link_cost": 40.0}
     connection(**options, max_edges=20).solve("gpa").verify()
 

@@ -74,11 +74,11 @@ def common_topics(
         yield link[found], one[found], other[found]
 
 
-def cuts(offsets: Ints, chunk: int = CHUNK) -> Iterator[tuple[int, int]]:
-    """Cut rows that start at ``offsets`` into blocks of about ``chunk`` entries."""
+def cuts(offsets: Ints) -> Iterator[tuple[int, int]]:
+    """Cut rows that start at ``offsets`` into blocks of about CHUNK entries."""
     start, end = 0, len(offsets) - 1
     while start < end:
-        stop = int(np.searchsorted(offsets, offsets[start] + chunk, side="right")) - 1
+        stop = int(np.searchsorted(offsets, offsets[start] + CHUNK, side="right")) - 1
         stop = min(max(stop, start + 1), end)
         yield start, stop
         start = stop

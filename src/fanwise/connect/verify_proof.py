@@ -27,7 +27,8 @@ Floats = npt.NDArray[np.float64]
 TABLES = ("topics", "nodes", "budgets", "start", "tree")
 ROUNDING = 1e-10
 """What sums may be off by; bounds are raised by it."""
-CHUNK = 1 << 20
+MOST_SUMS = 1 << 22
+"""Entries of a table of sums."""
 MOST_PAIRS = 4_000_000_000
 """Pairs of followers above which nobody waits for the end of a check."""
 SPARSE = 16
@@ -242,7 +243,7 @@ def _surplus(workload: TopicWorkload, question: Question, prices: Prices, root: 
     work = np.concatenate([[0], np.cumsum(ahead)])[indptr]
     least = prices.link + 2 * float(prices.node.min(initial=math.inf))
     total = 0.0
-    for first, last in cuts(work, CHUNK):
+    for first, last in cuts(work):
         for low, high in _rows_within(first, last, num_nodes, int(work[last] - work[first])):
             slots = slice(int(indptr[low]), int(indptr[high]))
             length = ahead[slots]
@@ -268,7 +269,7 @@ def _rows_within(first: int, last: int, num_nodes: int, work: int) -> list[tuple
     """Cut a block of nodes further where a table of its sums would be large and well filled."""
     if (last - first) * num_nodes > SPARSE * max(work, 1):
         return [(first, last)]  # sums are sorted: no table
-    step = max(1, 2 * CHUNK // max(num_nodes, 1))
+    step = max(1, MOST_SUMS // max(num_nodes, 1))
     return [(low, min(low + step, last)) for low in range(first, last, step)]
 
 
