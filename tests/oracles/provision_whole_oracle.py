@@ -89,11 +89,11 @@ def least_money(rates, needs, interests, wanted, types, price_in, price_out):
             default=inf,
         )
 
-    best = min(
-        cheapest(count)
-        + float(price_out * sum(n * need for n, need in zip(count, needs, strict=True)))
-        for count in counts
-    )
+    def total(count):
+        outgoing = sum(n * need for n, need in zip(count, needs, strict=True))
+        return cheapest(count) + float(price_out * outgoing)
+
+    best = min(map(total, counts))
     return best if best < inf else None
 
 

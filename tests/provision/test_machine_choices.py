@@ -130,7 +130,7 @@ def test_covers_have_room_and_are_cheapest():
         assert sum(machine.rent for machine in machines) == pytest.approx(rent)
     tiny = kind("tiny", 1.0, 0.001)
     assert sum(machine.limit for machine in cover((tiny,), 1000.0)) >= 1000
-    fleets = list(mixed_fleets((small, large), 250.0, is_large=False))
+    fleets = list(mixed_fleets((small, large), 250.0, 100, is_large=False))
     rents = [sum(machine.rent for machine in fleet) for fleet in fleets]
     assert rents == sorted(rents)
     assert rents[0] == pytest.approx(2.8)

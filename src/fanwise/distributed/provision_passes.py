@@ -65,13 +65,13 @@ class CountChosen:
 
     def __call__(self, block: Block, amounts: LongArray) -> tuple[int, ...]:
         from fanwise.arrays.csr import sum_rows
-        from fanwise.provision.problem import HALF_TOLERANCE
+        from fanwise.provision.problem import SOLVER_TOLERANCE
         from fanwise.provision.streamed.kernels import add_counts
 
         found, topics = _choose(block.indptr, block.indices, block.demand, self.rates.value)
         add_counts(topics, amounts)
         delivered = sum_rows(found, topics, self.rates.value)
-        least = block.demand * (1 - HALF_TOLERANCE) * (1 - 1e-12)
+        least = block.demand * (1 - SOLVER_TOLERANCE) * (1 - 1e-12)
         return (int(np.count_nonzero(delivered < least)),)
 
 
@@ -83,11 +83,11 @@ class CountMissed:
 
     def __call__(self, block: Block, amounts: LongArray) -> tuple[int, ...]:
         from fanwise.arrays.csr import sum_rows
-        from fanwise.provision.problem import HALF_TOLERANCE
+        from fanwise.provision.problem import SOLVER_TOLERANCE
 
         rates = self.rates.value
         reachable = sum_rows(block.indptr, block.indices, rates)
-        is_short = reachable < block.demand * (1 - HALF_TOLERANCE)
+        is_short = reachable < block.demand * (1 - SOLVER_TOLERANCE)
         theirs = block.indices[np.repeat(is_short, np.diff(block.indptr))]
         np.add.at(amounts, theirs[rates[theirs] == 0], 1)
         return (int(np.count_nonzero(is_short)),)
@@ -229,9 +229,9 @@ def _choose(
     indptr: LongArray, indices: IntArray, demand: FloatArray, rates: FloatArray
 ) -> tuple[LongArray, IntArray]:
     from fanwise.provision.pairs.pair_kernels import choose_greedily
-    from fanwise.provision.problem import HALF_TOLERANCE
+    from fanwise.provision.problem import SOLVER_TOLERANCE
 
     found: tuple[LongArray, IntArray] = choose_greedily(
-        indptr, indices, rates, demand, HALF_TOLERANCE
+        indptr, indices, rates, demand, SOLVER_TOLERANCE
     )
     return found

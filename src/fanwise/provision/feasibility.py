@@ -64,11 +64,11 @@ def bandwidth_needed(problem: Provisioning, too_large: npt.NDArray[np.intp]) -> 
 def misses_out(problem: Provisioning, is_usable: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Whether each subscriber gets too little even from all of these topics."""
     from fanwise.arrays.csr import sum_rows
-    from fanwise.provision.problem import HALF_TOLERANCE
+    from fanwise.provision.problem import SOLVER_TOLERANCE
 
     rates = np.where(is_usable, problem.workload.rates, 0.0)
     reachable: FloatArray = sum_rows(*problem.workload.interests, rates)
-    return reachable < problem.demand * (1 - HALF_TOLERANCE)
+    return reachable < problem.demand * (1 - SOLVER_TOLERANCE)
 
 
 def _way_out(problem: Provisioning, too_large: npt.NDArray[np.intp]) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 NAIVE = "rsp+ffbp"
 """The plan that savings are measured against: random pairs, first-fit packing."""
 
-HALF_TOLERANCE = RELATIVE_TOLERANCE * (1 - 1e-3)
+SOLVER_TOLERANCE = RELATIVE_TOLERANCE * (1 - 1e-3)
 """What algorithms allow themselves: the tolerance of every check, less a thousandth of it for sums
 that are added up in another order."""
 
@@ -158,7 +158,7 @@ class Provisioning(Problem):
         return tuple(
             Bin(
                 entry,
-                self.usable_bytes(entry) * (1 + HALF_TOLERANCE),
+                self.usable_bytes(entry) * (1 + SOLVER_TOLERANCE),
                 self.costs(entry.usd_per_hour, 0.0, 0.0).total,
                 entry.max_topics or NO_LIMIT,
                 entry.max_connections or NO_LIMIT,
@@ -228,7 +228,7 @@ class Provisioning(Problem):
 
     def fits(self, machine: Instance) -> npt.NDArray[np.bool_]:
         """Whether each topic fits a machine of a type."""
-        return 2 * self.needs <= self.usable_bytes(machine) * (1 + HALF_TOLERANCE)
+        return 2 * self.needs <= self.usable_bytes(machine) * (1 + SOLVER_TOLERANCE)
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -356,7 +356,7 @@ class Provisioning(Problem):
             paid = (float(vms.column(name).to_numpy().sum()) for name in names)
             proven = prove_bound(self, StopRule(run, self.costs(*paid).total))
         solved = outcome.bound
-        if solved is None or solved <= proven.value * (1 + HALF_TOLERANCE):
+        if solved is None or solved <= proven.value * (1 + SOLVER_TOLERANCE):
             proof = Proof(kind="duals", tables=proven.tables, proves=proven.value)
             return Bound(max(proven.value, solved or 0.0), proof)
         return Bound(

@@ -199,10 +199,11 @@ class _Search:
         """Yield packings on fleets of several types."""
         largest = self.problem.largest
         items = cut_groups(self.groups, largest)
-        volume = float(items.size.sum())
+        volume, num_pairs = float(items.size.sum()), int(items.num_pairs.sum())
         for order in _orders(items, largest):
             ordered = items.take(order)
-            for fleet in mixed_fleets(self.problem.bins, volume, is_large=len(order) > 20_000):
+            is_large = len(order) > 20_000
+            for fleet in mixed_fleets(self.problem.bins, volume, num_pairs, is_large=is_large):
                 if self.is_hopeless(fleet):
                     continue
                 is_best_fit = len(order) * len(fleet) <= MAX_SCANS

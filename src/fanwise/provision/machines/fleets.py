@@ -16,16 +16,18 @@ BACK = 5
 
 
 def mixed_fleets(
-    bins: Sequence[Bin], volume: float, *, is_large: bool
+    bins: Sequence[Bin], volume: float, num_pairs: int, *, is_large: bool
 ) -> Iterator[tuple[Bin, ...]]:
     """Yield fleets with room for a volume, by rising rent.
 
     Each type in turn is the main one; the last few of its machines are replaced by the cheapest
-    combination of types with room for the rest.
+    combination of types with room for the rest. No fleet has more machines than there are pairs.
     """
     fleets: dict[tuple[str, ...], tuple[Bin, ...]] = {}
     for main in bins:
         full = volume / main.limit
+        if full > num_pairs:
+            continue
         for slack in SLACKS:
             num_main = math.floor(full)
             for num_kept in range(num_main, max(num_main - BACK, -1), -1):

@@ -28,14 +28,14 @@ from fanwise.provision.pairs.core_kernels import gather_chosen
 from fanwise.provision.pairs.exact_pairs import cheapest_covers
 from fanwise.provision.pairs.sharing import MAX_SWEEPS, Sharing
 from fanwise.provision.pairs.sharing_kernels import close_topics, reconsider_rows, shed_copies
-from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
+from fanwise.provision.problem import SOLVER_TOLERANCE, Provisioning
 
 MAX_ROUNDS = 50
 
 
 def choose_pairs(problem: Provisioning, run: Run) -> Csr:
     """Return the topics chosen for each subscriber, by id."""
-    ways = charge_ways(problem, HALF_TOLERANCE)
+    ways = charge_ways(problem, SOLVER_TOLERANCE)
     with run.progress.step("choosing pairs"):
         choices = [
             *choose_ways(problem, run),
@@ -51,7 +51,7 @@ def choose_pairs(problem: Provisioning, run: Run) -> Csr:
 
 def choose_ways(problem: Provisioning, run: Run) -> Iterator[Csr]:
     """Yield pairs chosen together, for each way to charge the rent."""
-    for charges in charge_ways(problem, HALF_TOLERANCE):
+    for charges in charge_ways(problem, SOLVER_TOLERANCE):
         yield choose_together(problem, charges, run)
 
 
@@ -65,7 +65,7 @@ def choose_together(problem: Provisioning, charges: Charges, run: Run) -> Csr:
     """Return pairs chosen with an eye on each other."""
     workload = problem.workload
     rates = np.where(problem.is_usable, workload.rates, 0.0)
-    enough, is_open = whole_demand(problem, HALF_TOLERANCE), list_open(problem, charges)
+    enough, is_open = whole_demand(problem, SOLVER_TOLERANCE), list_open(problem, charges)
     core = find_core(problem, charges, enough, rates, is_open)
     sharing = Sharing(core)
     is_taken = _settle_down(problem, charges, sharing, run)

@@ -19,7 +19,7 @@ from fanwise.provision.pairs.charges import whole_demand
 from fanwise.provision.pairs.core_kernels import choose_covers, gather_chosen
 from fanwise.provision.pairs.cover_kernels import make_room
 from fanwise.provision.pairs.pair_kernels import longest_row
-from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
+from fanwise.provision.problem import SOLVER_TOLERANCE, Provisioning
 
 PIECES = 8
 STATES = 20_000
@@ -80,5 +80,5 @@ def _arguments(
     problem: Provisioning,
 ) -> tuple[LongArray, IntArray, FloatArray, FloatArray, FloatArray]:
     rates = np.where(problem.is_usable, problem.workload.rates, 0.0)
-    enough = whole_demand(problem, HALF_TOLERANCE)
+    enough = whole_demand(problem, SOLVER_TOLERANCE)
     return (*problem.workload.interests, rates, enough, problem.needs)

@@ -19,7 +19,7 @@ import numpy as np
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
 from fanwise.provision.pairs.pair_kernels import choose_greedily
-from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
+from fanwise.provision.problem import SOLVER_TOLERANCE, Provisioning
 
 
 def choose_pairs(problem: Provisioning, run: Run) -> Csr:
@@ -27,5 +27,7 @@ def choose_pairs(problem: Provisioning, run: Run) -> Csr:
     workload = problem.workload
     rates = np.where(problem.is_usable, workload.rates, 0.0)
     with run.progress.step("choosing pairs"):
-        indptr, topics = choose_greedily(*workload.interests, rates, problem.demand, HALF_TOLERANCE)
+        indptr, topics = choose_greedily(
+            *workload.interests, rates, problem.demand, SOLVER_TOLERANCE
+        )
     return Csr(indptr, topics)

@@ -12,7 +12,7 @@ import numpy as np
 from fanwise.arrays.csr import Csr
 from fanwise.planning.problem import Run
 from fanwise.provision.pairs.pair_kernels import choose_randomly
-from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
+from fanwise.provision.problem import SOLVER_TOLERANCE, Provisioning
 
 
 def choose_pairs(problem: Provisioning, run: Run) -> Csr:
@@ -24,7 +24,7 @@ def choose_pairs(problem: Provisioning, run: Run) -> Csr:
             *workload.interests,
             rates,
             problem.demand,
-            HALF_TOLERANCE,
+            SOLVER_TOLERANCE,
             run.random().random(workload.num_pairs),
         )
     return Csr(indptr, topics)

@@ -14,7 +14,7 @@ from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, sum_rows
 from fanwise.arrays.threads import num_threads
 from fanwise.progress import Progress
 from fanwise.provision.pairs.pair_kernels import choose_greedily
-from fanwise.provision.problem import HALF_TOLERANCE, Provisioning
+from fanwise.provision.problem import SOLVER_TOLERANCE, Provisioning
 from fanwise.provision.streamed.kernels import add_counts
 from fanwise.provision.streamed.source import Block, blocks, map_ids
 from fanwise.workload.topic import RELATIVE_TOLERANCE
@@ -51,7 +51,7 @@ def choose_greedily_in_blocks(problem: Provisioning, file: Path, progress: Progr
 
     def choose(block: Block) -> tuple[Block, LongArray, IntArray, FloatArray]:
         wanted = demand[block.first : block.last]
-        found, topics = choose_greedily(*block.rows, rates, wanted, HALF_TOLERANCE)
+        found, topics = choose_greedily(*block.rows, rates, wanted, SOLVER_TOLERANCE)
         return block, found, topics, sum_rows(found, topics, rates)
 
     with (
