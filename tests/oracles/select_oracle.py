@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import combinations
+from math import fsum
 
 
 def demand(rates, interests, tau):
@@ -127,4 +128,68 @@ def best_near(
             net = value(rates, interests, tau, served, metric, weight)
             net -= Fraction(change_price) * changes
             best = net if best is None else max(best, net)
+    return best
+
+
+def best_of_all(
+    rates,
+    interests,
+    tau,
+    capacity,
+    metric="binary",
+    *,
+    cost=None,
+    weight=None,
+    pinned=(),
+    excluded=(),
+    before=(),
+    max_changes=None,
+    change_price=0.0,
+):
+    """The best value less the price of changes over all allowed subsets, in floating point.
+
+    Fast: sums of a subset grow topic by topic. Limits and thresholds have the contract's relative
+    tolerance. None if no subset is allowed.
+    """
+    taus = tau if isinstance(tau, list) else [tau] * len(interests)
+    need = [
+        min(wanted, fsum(rates[t] for t in row))
+        for wanted, row in zip(taus, interests, strict=True)
+    ]
+    followers = [[v for v, row in enumerate(interests) if t in row] for t in range(len(rates))]
+    cost = (
+        [rate * len(own) for rate, own in zip(rates, followers, strict=True)]
+        if cost is None
+        else cost
+    )
+    weight = [1.0] * len(interests) if weight is None else weight
+    before = list(before) or [False] * len(rates)
+    best = None
+
+    def reached(got):
+        total = 0.0
+        for v, wanted in enumerate(need):
+            if wanted > 0 and got[v] >= wanted * (1 - 1e-9):
+                total += weight[v]
+            elif wanted > 0 and metric == "fractional":
+                total += weight[v] * got[v] / wanted
+        return total
+
+    def go_on(topic, spent, changes, got):
+        nonlocal best
+        if spent > capacity * (1 + 1e-9) or (max_changes is not None and changes > max_changes):
+            return
+        if topic == len(rates):
+            net = reached(got) - change_price * changes
+            best = net if best is None else max(best, net)
+            return
+        if topic not in pinned:
+            go_on(topic + 1, spent, changes + before[topic], got)
+        if topic not in excluded:
+            more = list(got)
+            for v in followers[topic]:
+                more[v] += rates[topic]
+            go_on(topic + 1, spent + cost[topic], changes + (not before[topic]), more)
+
+    go_on(0, 0.0, 0, [0.0] * len(interests))
     return best

@@ -222,6 +222,8 @@ def _ask_solver(search: Search, seconds: float, gap: float) -> None:
     if answer.served is not None:
         search.offer(answer.served)
     search.solver_bound = answer.bound
+    if answer.is_interrupted:
+        raise KeyboardInterrupt
 
 
 def _round(search: Search, relaxation: Relaxation) -> bool:

@@ -52,13 +52,19 @@ def _settle(
     start = nearest(problem) if problem.weighs_changes else problem.is_pinned
     answer = solve_milp(problem, start=start, time_limit=time_limit, gap=gap)
     served = start if answer.served is None else answer.served
-    if problem.workload.num_pairs <= branching.MAX_PAIRS:
-        served, found = branching.branch(problem, served, gap=gap)
+    is_interrupted = answer.is_interrupted
+    if problem.workload.num_pairs <= branching.MAX_PAIRS and not is_interrupted:
+        try:
+            served, found = branching.branch(problem, served, gap=gap)
+        except KeyboardInterrupt:
+            found, is_interrupted = None, True
         if found is not None:
             return served, found, why_stopped(problem, served, found.value, gap, is_over=False)
     if answer.served is None and not problem.weighs_changes:
         served = served_by(problem, greedy(problem))
     bound = _bound_of(problem, served, answer, gap)
+    if is_interrupted:
+        return served, bound, "interrupted"
     stopped = why_stopped(problem, served, bound.value, gap, is_over=answer.is_cut_short)
     return served, bound, stopped
 
@@ -77,7 +83,9 @@ def _solve_near(problem: Selection, run: Run) -> Outcome:
     half = None if run.time_limit is None else run.time_limit / 2
     free_problem = problem.freed()
     with run.progress.step("solving with HiGHS, free to change"):
-        free, free_bound, _ = _settle(free_problem, run, half)
+        free, free_bound, ended = _settle(free_problem, run, half)
+    if ended == "interrupted":
+        raise KeyboardInterrupt  # nothing is known yet of what was asked for
     near = Near(problem, free, free_bound)
     with run.progress.step("solving with HiGHS, with few changes"):
         if problem.max_changes is not None:
@@ -97,6 +105,8 @@ def _settle_net(
     answer = solve_milp(problem, start=start, time_limit=time_limit, gap=gap)
     served = start if answer.served is None else answer.served
     found = None
+    if answer.is_interrupted:
+        return served, None, "interrupted"
     if problem.workload.num_pairs <= branching.MAX_PAIRS:
         served, found = branching.branch(problem, served, gap=gap, prefix="net_")
     stopped: Stopped = "limit" if answer.is_cut_short and found is None else "gap"

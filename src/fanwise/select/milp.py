@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
+from fanwise.planning.highs import run_highs
 from fanwise.select.problem import Selection
 from fanwise.select.relaxing.inequalities import ENOUGH
 from fanwise.select.stability.changes import nearest
@@ -35,11 +36,13 @@ class Answer(NamedTuple):
     """What the solver found: a selection and its bound; either may be missing.
 
     ``is_cut_short``: its time was over, or too many selections had to be cut off.
+    ``is_interrupted``: Ctrl-C ended it.
     """
 
     served: Served | None
     bound: float | None
     is_cut_short: bool = False
+    is_interrupted: bool = False
 
 
 class Row(NamedTuple):
@@ -70,14 +73,15 @@ def solve_milp(
         served, claimed, proven, is_cut_short = solver.ask(start, left)
         # Each answer bounds what is left after the cuts, which hold for every selection.
         bound = proven if bound is None else bound if proven is None else min(bound, proven)
+        is_interrupted = solver.is_interrupted
         if served is None:
-            return Answer(best, bound, is_cut_short)
+            return Answer(best, bound, is_cut_short, is_interrupted)
         if problem.admits(served) and (
             best is None or problem.net_value(served) > problem.net_value(best)
         ):
             best = served
-        if not solver.cut_off(served, claimed):
-            return Answer(best, bound, is_cut_short)
+        if is_interrupted or not solver.cut_off(served, claimed):
+            return Answer(best, bound, is_cut_short, is_interrupted)
         start = best if best is not None else start
     return Answer(best, bound, is_cut_short=True)
 
@@ -96,6 +100,7 @@ class _Solver:
         self._solver.setOptionValue("mip_rel_gap", gap)
         self._solver.setOptionValue("mip_abs_gap", 1e-9)
         self._solver.passModel(_make_model(problem))
+        self.is_interrupted = False
 
     def ask(
         self, start: Served | None, time_limit: float | None
@@ -112,11 +117,13 @@ class _Solver:
             satisfied = problem.satisfaction(start)[self._wanting]
             hint.col_value = np.concatenate([start.astype(float), satisfied])
             solver.setSolution(hint)
-        solver.run()
+        self.is_interrupted = run_highs(solver)
         info = solver.getInfo()
         bound = float(info.mip_dual_bound)
         proven = bound + TOLERANCE * (1 + abs(bound)) if np.isfinite(bound) else None
-        is_cut_short = solver.getModelStatus() == highspy.HighsModelStatus.kTimeLimit
+        is_cut_short = (
+            self.is_interrupted or solver.getModelStatus() == highspy.HighsModelStatus.kTimeLimit
+        )
         if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
             return None, np.empty(0), proven, is_cut_short
         values = np.asarray(solver.getSolution().col_value)

@@ -1,8 +1,8 @@
 """What the certificate of a selection proves, from the workload and the plan's parameters alone.
 
 Plain NumPy in chunks, no kernel, nothing of the solver. Every content of the tables gives a valid
-bound or an error: prices must lie between 0 and the weights, sets that reach what a subscriber
-needs count as empty, and a tree of cases has both sides of every topic it branches on. The page
+bound or an error: prices must lie between 0 and the weights, a set that reaches what a subscriber
+needs says nothing, and a tree of cases has both sides of every topic it branches on. The page
 on certificates has the formulas and why they hold.
 """
 
@@ -205,22 +205,22 @@ class _Block(NamedTuple):
         return added
 
 
-def _cover_slopes(block: _Block, inside: Flags | None) -> tuple[Floats, None]:
-    """Return min(1, rate / what the set falls short by) outside of it, 0 inside."""
-    short = block.need
+def _cover_slopes(block: _Block, inside: Flags | None) -> tuple[Floats, Floats | None]:
+    """Return min(1, rate / what the set falls short by) outside of it, 0 inside.
+
+    A set that reaches what is needed says only that satisfaction is at most 1, a constant.
+    """
+    short, reaches = block.need, None
     if inside is not None:
         pairs = np.flatnonzero(inside)
-        got = block.sums(pairs, block.rates[pairs])
-        reaches = got >= block.need
-        if reaches.any():  # there is no such inequality: as if the set were empty
-            got[reaches] = 0.0
-            inside = inside & ~block.spread(reaches)
-        short = block.need - got
+        short = block.need - block.sums(pairs, block.rates[pairs])
+        reaches = short <= 0
+        short[reaches] = np.inf
     slopes = block.rates / block.spread(short)
     np.minimum(slopes, 1.0, out=slopes)
     if inside is not None:
         slopes[inside] = 0.0
-    return slopes, None
+    return slopes, None if reaches is None or not reaches.any() else reaches.astype(np.float64)
 
 
 def _gain_slopes(block: _Block, inside: Flags | None) -> tuple[Floats, Floats | None]:
@@ -320,31 +320,13 @@ def _leaf_changes(question: Question, proof: Proof, name: str, num_leaves: int) 
 
 
 def _bound_of_case(question: Question, case: _Case, prices: Floats, change_price: float) -> float:
-    """Return the bound of one leaf: what its served topics give is known, the rest is priced."""
+    """Return the bound of one leaf: everybody's set is what the leaf serves."""
     _check_prices(question, prices)
     served, dropped = case.served | question.is_pinned, case.dropped | question.is_excluded
     if question.max_changes is not None:
         was = question.was_served
         if np.count_nonzero(served & ~was) + np.count_nonzero(dropped & was) > question.max_changes:
             return -math.inf
-    profit, remains = np.zeros(len(question.cost)), 0.0
-    everybody = np.flatnonzero(question.demand > 0)
-    for first, last, topics, _, starts in blocks(question.indptr, question.indices, everybody):
-        rows, is_served = everybody[first:last], served[topics]
-        need, rates = question.demand[rows] * ENOUGH, question.rates[topics]
-        block = _Block(rates, need, question.received[rows], starts)
-        have = np.flatnonzero(is_served)
-        got = block.sums(have, rates[have])
-        is_full = got >= need
-        short = np.where(is_full, 1.0, need - got)
-        if question.is_binary:
-            constant = is_full.astype(np.float64)
-            slope = np.minimum(1.0, rates / block.spread(short))
-        else:
-            constant = np.minimum(1.0, got / need)
-            slope = np.minimum(rates, block.spread(short)) / block.spread(need)
-        price = np.where(is_full, 0.0, prices[rows])
-        remains += float(np.sum(question.weight[rows] - price * (1.0 - constant)))
-        paid = np.where(is_served, 0.0, slope * block.spread(price))
-        profit += np.bincount(topics, weights=paid, minlength=len(profit))
+    parts = [np.ones(len(prices), dtype=np.uint8)]
+    profit, remains = _profits(question, prices, parts, served[question.indices].view(np.uint8))
     return _total(question, profit, remains, change_price, served, dropped)

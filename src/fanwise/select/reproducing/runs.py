@@ -203,10 +203,9 @@ def _problem(workload: TopicWorkload, tau: float, metric: Metric) -> Selection:
 
 
 def _paper_bound(problem: Selection) -> float:
-    bound = paper_bound(problem)
-    assert bound is not None  # there is neither a cost nor a weight column
     # Theorem V.4 adds 1 for a fraction; nobody can exceed the number of subscribers.
-    return min(bound, float(problem.weight.sum()))
+    everybody, bound = float(problem.weight.sum()), paper_bound(problem)
+    return everybody if bound is None else min(bound, everybody)
 
 
 def _timed(run: Callable[[], Any]) -> tuple[float, Any]:

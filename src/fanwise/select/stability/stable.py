@@ -252,6 +252,8 @@ class Proving:
         if answer.served is not None:
             self.stable.offer(answer.served)
         self.solver_bound = answer.bound
+        if answer.is_interrupted:
+            raise KeyboardInterrupt
 
 
 def search(stable: Stable) -> None:
