@@ -243,7 +243,7 @@ def price_block(
         )
         return found
 
-    return sum(in_threads(price, cut_rows(rows.indptr, pieces)))
+    return float(sum(in_threads(price, cut_rows(rows.indptr, pieces))))
 
 
 def slice_weights(weights: Weights, first: int, last: int) -> dict[str, npt.NDArray[np.generic]]:

@@ -156,7 +156,8 @@ def _held(need: Floats, room: float, entry: Mapping[str, Any]) -> Floats:
     with np.errstate(over="ignore"):
         np.divide(room, need, out=held, where=need > 0)
     most = entry.get("max_connections")
-    return np.minimum(np.floor(held) - 1, np.inf if most is None else float(most))
+    most_held: Floats = np.minimum(np.floor(held) - 1, np.inf if most is None else float(most))
+    return most_held
 
 
 class _Sharing(NamedTuple):

@@ -34,8 +34,8 @@ def least_rent(rents: Sequence[float], amount: float, rooms: Sequence[float]) ->
         packages += [(min(room * power, amount), rent * power) for power in powers]
     enough = amount * (1 - RELATIVE_TOLERANCE)
     packages.sort(key=lambda one: one[1] / min(one[0], enough))
-    room, rent = (np.array(column) for column in zip(*packages, strict=True))
-    return _cheapest(room, rent, enough)
+    table = np.array(packages)
+    return _cheapest(table[:, 0], table[:, 1], enough)
 
 
 def _cheapest(room: Floats, rent: Floats, enough: float) -> float:
