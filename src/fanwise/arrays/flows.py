@@ -18,15 +18,18 @@ from fanwise.arrays.flow_kernels import BoolArray
 
 RELATIVE_TOLERANCE = 1e-9
 """How far a limit may be off before it counts as broken."""
+MOST_LOAD = 2.0**40
+"""A limit that nobody reaches, and whose sum over brokers is still a whole number."""
 
 
 def load_limits(lbf: float, shares: FloatArray, num_subscribers: int) -> LongArray:
     """Return floor(lbf x share x subscribers), the most that each broker may serve.
 
-    A product that is a hair below a whole number for want of digits counts as that number.
+    A product that is a hair below a whole number for want of digits counts as that number. One that
+    is huge counts as :data:`MOST_LOAD`.
     """
-    exact = lbf * np.asarray(shares, dtype=np.float64) * num_subscribers
-    return np.floor(exact * (1 + RELATIVE_TOLERANCE)).astype(np.int64)
+    exact = min(lbf, MOST_LOAD) * np.asarray(shares, dtype=np.float64) * num_subscribers
+    return np.floor(np.minimum(exact * (1 + RELATIVE_TOLERANCE), MOST_LOAD)).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

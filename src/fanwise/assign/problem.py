@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +14,7 @@ from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, read_only
 from fanwise.arrays.flows import Flow, Groups, group_alike, least_lbf, load_limits
 from fanwise.arrays.latencies import shortest_latencies
 from fanwise.assign.ground import Filters, Ground
-from fanwise.errors import ParameterError
+from fanwise.errors import ParameterError, WorkloadError
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.workload.content import ContentWorkload
 from fanwise.workload.latency import allowed_brokers, path_latencies
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 DEFAULTS: Mapping[str, Any] = {"alpha": 3, "max_delay": 0.3, "lbf": 1.5, "lbf_max": 1.8}
 """Where neither the caller nor the workload says anything: the paper's settings for set #1."""
+MOST, MOST_MEASURE = 1e15, 1e290
+"""The largest factor or delay, and the largest measure of events, that are taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,7 @@ class Assignment(Problem):
         object.__setattr__(self, "alpha", int(self.alpha))
         for name in ("max_delay", "lbf", "lbf_max"):
             object.__setattr__(self, name, _check_number(name, getattr(self, name)))
+        _refuse_huge(self.workload)
         if self.lbf_max < self.lbf:
             raise ParameterError("lbf_max", f"at least lbf ({self.lbf:g})", self.lbf_max)
 
@@ -268,6 +270,27 @@ def _is_number(value: Any) -> bool:
 
 
 def _check_number(name: str, value: Any) -> float:
-    if not _is_number(value) or not math.isfinite(float(value)) or float(value) < 0:
-        raise ParameterError(name, "a finite number >= 0", value)
+    if not _is_number(value) or not 0 <= value <= MOST:
+        raise ParameterError(name, f"a number from 0 to {MOST:g}", value)
     return float(value)
+
+
+def _refuse_huge(workload: ContentWorkload) -> None:
+    """Raise where measures of rectangles would be beyond what a number can hold."""
+    wants = ~workload.wants_nothing
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        if workload.density is not None:
+            lo, hi, rate = workload.density
+            dense = rate / (hi - lo).prod(axis=1)
+            if not np.isfinite(dense).all() or float(rate.sum()) > MOST_MEASURE:
+                raise WorkloadError(
+                    "density.parquet: events in some cells are too many or too dense to be "
+                    "measured; scale the axes of events, or the rates."
+                )
+        elif wants.any():
+            spans = workload.hi[wants].max(axis=0) - workload.lo[wants].min(axis=0)
+            if not float(np.maximum(spans, 1.0).prod()) <= MOST_MEASURE:
+                raise WorkloadError(
+                    "subscribers.parquet: what subscribers want spans too large a volume to be "
+                    f"measured (above {MOST_MEASURE:g}); scale the axes of events."
+                )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ CHUNK = 1 << 13
 TOLERANCE = 1e-9
 MOST = 2.0**40
 """Limits on loads above this are as good as none."""
+MOST_FACTOR = 1e15
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -137,8 +137,8 @@ def find_wrong_parameter(given: Mapping[str, Any]) -> str | None:
     for name in ("max_delay", "lbf", "lbf_max"):
         value = given.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or value < 0:  # type: ignore[arg-type, operator]
-            return f"parameters.{name} must be a finite number >= 0, got {value!r}"
+        if not is_number or not 0 <= value <= MOST_FACTOR:  # type: ignore[operator]
+            return f"parameters.{name} must be a number from 0 to {MOST_FACTOR:g}, got {value!r}"
     if given["lbf"] > given["lbf_max"]:
         return f"parameters.lbf must be at most lbf_max, got {given['lbf']!r}"
     if not isinstance(latency, str) or latency not in ("path", "last-hop"):
@@ -160,7 +160,7 @@ def shares(workload: ContentWorkload) -> Floats:
 
 def load_limits(workload: ContentWorkload, lbf: float) -> Ints:
     """Return floor(lbf x share x subscribers) for each broker."""
-    most = float(lbf) * shares(workload) * workload.num_subscribers * (1 + TOLERANCE)
+    most = min(float(lbf), MOST) * shares(workload) * workload.num_subscribers * (1 + TOLERANCE)
     return np.floor(np.minimum(most, MOST)).astype(np.int64)
 
 
