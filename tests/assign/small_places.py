@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 import fanwise as fw
+from fanwise.errors import VerificationError
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,15 @@ class Places:
             max_latency=self.max_latency,
             **columns,
         )
+
+
+def verify_plan(plan):
+    """Verify a plan; one that says it breaks a limit must be refused for that alone."""
+    if plan.feasible:
+        plan.verify()
+        return
+    with pytest.raises(VerificationError, match=r"load|latency"):
+        plan.verify()
 
 
 TREES = [

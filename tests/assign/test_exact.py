@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.assign.small_places import Places
+from tests.assign.small_places import Places, verify_plan
 from tests.oracles import assign_exact_oracle, assign_oracle
 
 import fanwise as fw
 from fanwise.arrays.rectangles import uniform_density
+from fanwise.assign import exact
 from fanwise.assign.cover_search import Budget
-from fanwise.assign.covers import least_cover, list_covers, make_grid, sides_of, union_mass
-from fanwise.assign.exact import distinct
+from fanwise.assign.covers import (
+    distinct,
+    least_cover,
+    list_covers,
+    make_grid,
+    sides_of,
+    union_mass,
+)
 from fanwise.errors import ParameterError
 
 LEVEL = ([-1, -1, -1], [0.5, 0.25, 0.25])
@@ -62,7 +69,7 @@ def tiny(draw, tree, steps, dims, most):
 def check(made, alpha, lbf, halves=False):
     problem = fw.Assignment(made.workload(), alpha=alpha, lbf=lbf, lbf_max=lbf)
     plan = problem.solve("exact")
-    plan.verify()
+    verify_plan(plan)
     limits = assign_oracle.limits_of(lbf, made.shares, len(made.at))
     best = assign_exact_oracle.optimum(
         made.boxes, made.parent, made.candidates, limits, alpha, made.cells, halves
@@ -92,6 +99,68 @@ def test_optimal_on_a_line(tree, data, alpha, lbf):
 def test_optimal_in_the_plane_even_with_sides_between(made, alpha, lbf):
     """Sides anywhere but on the grid of sides are of no use."""
     check(made, alpha, lbf, halves=made.cells is None and len(made.at) <= 3)
+
+
+@pytest.mark.parametrize("tree", [LEVEL, TREE, DEEP], ids=["level", "tree", "deep"])
+@settings(max_examples=25)
+@given(data=st.data(), alpha=st.integers(3, 4), lbf=factors)
+def test_optimal_with_three_rectangles_and_more(tree, data, alpha, lbf):
+    check(data.draw(tiny(tree, LINE, 1, 6)), alpha, lbf)
+
+
+STEPS = [((float(k), float(k)), (k + 2.0, k + 2.0)) for k in range(0, 8, 2)]
+"""Four squares that meet at corners."""
+
+
+@pytest.mark.parametrize(("alpha", "least"), [(1, 64.0), (2, 32.0), (3, 24.0), (4, 16.0)])
+def test_as_many_rectangles_as_there_are(alpha, least):
+    plan = fw.Assignment(on_one_broker(STEPS).workload(), alpha=alpha).solve("exact")
+    plan.verify()
+    assert plan.objective == least
+    assert plan.metrics["proven"]
+
+
+def staircase(count):
+    rng = np.random.default_rng(count)
+    lo = rng.random((count, 2)) * 10
+    return fw.ContentWorkload.from_arrays(
+        lo, lo + rng.random((count, 2)) * 4, np.zeros((count, 2)), np.ones((2, 2)),
+        publisher=[0, 0], parent=[-1, -1], share=[0.5, 0.5],
+    )  # fmt: skip
+
+
+def test_a_limit_on_steps_leaves_a_plan_and_a_valid_bound(monkeypatch):
+    problem = fw.Assignment(staircase(9), alpha=3, lbf=1.2, lbf_max=1.2)
+    optimum = problem.solve("exact")
+    assert optimum.stopped == "exhausted"
+    assert optimum.metrics["proven"]
+    assert optimum.limits["steps"] == exact.MOST_STEPS
+    monkeypatch.setattr(exact, "MOST_STEPS", 1000)
+    hurried = problem.solve("exact")
+    hurried.verify()
+    assert hurried.stopped == "work"
+    assert not hurried.metrics["proven"]
+    assert hurried.bound <= optimum.objective <= hurried.objective
+
+
+def test_says_why_it_stopped_and_an_interrupt_keeps_the_best(monkeypatch):
+    problem = fw.Assignment(staircase(6), alpha=2, lbf=1.2, lbf_max=1.2)
+    assert problem.solve("exact").stopped == "exhausted"
+    assert problem.solve("exact", time_limit=0).stopped == "limit"
+    assert problem.solve("exact", gap=0.99).stopped == "gap"
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(exact.Search, "_examine_all", interrupt)
+    plan = problem.solve("exact")
+    plan.verify()
+    assert plan.is_interrupted
+    assert plan.stopped == "interrupted"
+    assert plan.bound <= plan.objective
+    monkeypatch.setattr(exact.Search, "_fit", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        problem.solve("exact")
 
 
 @settings(max_examples=30)
@@ -164,14 +233,20 @@ def test_covers_are_listed_from_the_least_up():
         assert union_mass(grid, cover.lo, cover.hi) == cover.mass
 
 
-EIGHT = tuple(map(float, range(8)))
+EIGHT, TEN = tuple(map(float, range(8))), tuple(map(float, range(10)))
+FINE = [((0.0, 0.0, z / 4), (99.0, 99.0, z / 4 + 0.25), 1.0) for z in range(-36, 38)]
 
 
 @pytest.mark.parametrize(
     ("made", "alpha", "words"),
     [
         (on_one_broker([BENT[0]] * 11), 1, "above 10 subscribers"),
-        (on_one_broker([*BENT, ((0.0, 0.0), (0.5, 7.0))]), 3, "above alpha 2"),
+        (
+            on_one_broker([((a, a * a, -a), (a + 9.5, a * a + 0.5, 9.5 - a)) for a in TEN],
+                          cells=FINE),
+            3,
+            "above 20,000 cells",
+        ),
         (
             on_one_broker(
                 [((0.0, 0.0), (1.0, 1.0))] * 9, brokers=[[0.0, 1.0]] * 4, parent=[-1] * 4,
@@ -186,7 +261,7 @@ EIGHT = tuple(map(float, range(8)))
             "covers of sets",
         ),
     ],
-    ids=["subscribers", "alpha", "assignments", "covers"],
+    ids=["subscribers", "cells", "assignments", "covers"],
 )  # fmt: skip
 def test_larger_instances_are_refused(made, alpha, words):
     problem = fw.Assignment(made.workload(), alpha=alpha, lbf=4, lbf_max=4)

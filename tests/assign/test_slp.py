@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.assign.small_places import Places, places
+from tests.assign.small_places import Places, places, verify_plan
 
 import fanwise as fw
 from fanwise.arrays.csr import Csr
@@ -44,7 +44,7 @@ def test_is_feasible_wherever_max_flow_is(knobs, made, factor, max_delay, alpha)
         made.workload(), alpha=alpha, max_delay=max_delay, lbf=factor, lbf_max=1.2 * factor
     )
     plan = solve(problem, **knobs)
-    plan.verify()
+    verify_plan(plan)
     flow = max_flow(problem.groups, problem.limits(problem.lbf_max))
     assert plan.feasible == (flow.num_left == 0)
 
@@ -63,7 +63,7 @@ def test_same_seed_same_plan_and_input_untouched():
 def test_difficult_workload_costs_a_tenth_of_greedy():
     problem = fw.Assignment(difficult(1200))
     plan = solve(problem)
-    plan.verify()
+    verify_plan(plan)
     assert plan.feasible
     assert plan.metrics["fractional"] <= plan.objective * problem.alpha
     assert 10 * plan.objective < problem.solve("gr-star").objective

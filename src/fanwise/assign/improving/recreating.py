@@ -1,7 +1,7 @@
 """Places for those without a broker: where they fit already, else where filters grow least.
 
-Where brokers are full, somebody else may make room: a member that another broker's filter holds as
-well, and that has room for it, goes there.
+Where brokers are full, somebody else may make room and go to a broker that has some: for nothing,
+where its filter holds what they want, or where it grows little.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from fanwise.assign.improving.live import MOVED, WORK, Live, shift, touch
 from fanwise.assign.improving.shrinking import is_elsewhere, shrink_above, shrink_leaf
 from fanwise.assign.kernels import grow_path
 
-MOST_ASKED = 24
-"""Members of a full broker that are asked to make room."""
+MOST_ASKED, MOST_WEIGHED = 24, 6
+"""Members of a full broker who are asked to make room; and who may let another filter grow."""
 
 
 class Evicted(NamedTuple):
@@ -86,9 +86,9 @@ def recreate(
 def push_someone(
     ground: Ground, live: Live, t: int, left: int, enough: float, barred: int
 ) -> tuple[float, int]:
-    """Make room for a type at a full broker whose filter grows by less than ``enough`` for it.
+    """Make room for a type at a full broker, where filters grow by less than ``enough`` for that.
 
-    Somebody of that broker moves on for nothing. Returns by how much the filter would grow, and the
+    Somebody of that broker moves on. Returns by how much filters grow for both of them, and the
     place that has room now; -1: there is none.
     """
     lo, hi, counts = live.filters
@@ -103,10 +103,10 @@ def push_someone(
         live.counters[WORK] += 8
         if growth >= best:
             continue
-        at, free = find_pushed(ground, live, b, t)
-        if at >= 0:
-            best, chosen, sent, target = growth, place, at, free
-            if growth == 0.0:
+        more, at, free = find_pushed(ground, live, b, t, best - growth, barred)
+        if at >= 0 and growth + more < best:
+            best, chosen, sent, target = growth + more, place, at, free
+            if best == 0.0:
                 break
     if chosen < 0:
         return best, -1
@@ -115,22 +115,28 @@ def push_someone(
     some = min(left, live.amounts[place], live.limits[d] - live.loads[d])
     live.counters[WORK] += 2 * live.size[b]
     touch(ground, live, b)
+    touch(ground, live, d)
     note_shift(ground, live, place, u, -some)
     note_shift(ground, live, target, u, some)
+    grow_path(ground, live, d, u, np.inf, True)
     shrink_leaf(ground, live, b)
     shrink_above(ground, live, b)
     return best, chosen
 
 
 @kernel
-def find_pushed(ground: Ground, live: Live, b: int, t: int) -> tuple[int, int]:
-    """Return where the list of a broker has somebody who can go elsewhere for nothing, and where.
+def find_pushed(
+    ground: Ground, live: Live, b: int, t: int, enough: float, barred: int
+) -> tuple[float, int, int]:
+    """Return where the list of a broker has somebody who can go elsewhere, and to which place.
 
-    Few are asked, beginning somewhere else each time.
+    Few are asked, beginning somewhere else each time: the first who costs nothing, or whoever lets
+    filters grow least, and by less than ``enough``. The growth comes first; -1: there is nobody.
     """
     lo, hi, counts = live.filters
     size = live.size[b]
     start = live.counters[WORK] % size
+    best, chosen, target = enough, -1, -1
     for k in range(min(size, MOST_ASKED)):
         at = live.first[b] + (start + k) % size
         u = live.listed_type[at]
@@ -142,8 +148,12 @@ def find_pushed(ground: Ground, live: Live, b: int, t: int) -> tuple[int, int]:
             ground.hi, u,
         )  # fmt: skip
         if place >= 0:
-            return at, place
-    return -1, -1
+            return 0.0, at, place
+        if k < MOST_WEIGHED:
+            growth, place = cheapest_place(ground, live, u, best, barred)
+            if place >= 0 and growth < best:
+                best, chosen, target = growth, at, place
+    return best, chosen, target
 
 
 @kernel
