@@ -258,4 +258,6 @@ def _close(search: Search, patience: int | None) -> bool:
     if search.closed is None or answer.bound.value < search.closed.value:
         search.closed = answer.bound
     search.is_settled = answer.is_proven and answer.is_fewest
+    if answer.is_interrupted:
+        raise KeyboardInterrupt
     return search.is_settled

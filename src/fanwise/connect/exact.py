@@ -32,7 +32,7 @@ from fanwise.connect.improving.ground import budget_of, lay_ground
 from fanwise.connect.network import as_edges
 from fanwise.connect.problem import Connection, edge_table
 from fanwise.errors import ParameterError
-from fanwise.planning.problem import Bound, Outcome, Run
+from fanwise.planning.problem import Bound, Outcome, Run, Stopped
 
 MAX_PAIRS = 36
 NODES_PER_CALL = 20_000
@@ -50,6 +50,7 @@ class Answer(NamedTuple):
     bound: Bound
     is_fewest: bool = True
     """Whether, where every topic is connected, fewer links were shown not to do it."""
+    is_interrupted: bool = False
 
 
 def solve(problem: Connection, run: Run) -> Outcome:
@@ -60,13 +61,14 @@ def solve(problem: Connection, run: Run) -> Outcome:
         )
     with run.progress.step("branch and bound"):
         answer = search(problem, run)
+    stopped: Stopped = "exhausted" if answer.is_proven and answer.is_fewest else "limit"
     is_shown = answer.bound.value <= problem.value(answer.edges) * (1 + CLOSED)
     return Outcome(
         {"edges": edge_table(answer.edges)},
         bound=answer.bound.value,
         proof=answer.bound.proof,
         metrics={"branched": answer.num_branched, "proven": is_shown},
-        stopped="exhausted" if answer.is_proven and answer.is_fewest else "limit",
+        stopped="interrupted" if answer.is_interrupted else stopped,
     )
 
 
@@ -145,19 +147,20 @@ def search(problem: Connection, run: Run, patience: int | None = None) -> Answer
     )
     bound = _bound(small, priced, prices, bounds, best)
     everything = problem.network.complete_value
-    num_branched, is_fewest = best.num_branched, True
+    num_branched, is_fewest, is_interrupted = best.num_branched, True, best.is_interrupted
     almost = everything * (1 - ALMOST)
     while best.is_proven and is_fewest and problem.value(best.edges) >= almost and len(best.edges):
         fewer = len(best.edges) - 1
         again = small.price(bounds.price_by_lp(max_edges=fewer))
         found = _branch(small, again, run, best.edges, almost, fewer, patience)
         num_branched += found.num_branched
+        is_interrupted = found.is_interrupted
         is_fewest = found.is_proven or len(found.edges) < len(best.edges)
         if len(found.edges) == len(best.edges):
             break
         best = best._replace(edges=found.edges)
     bound = snap(bound, problem.value(best.edges))  # fewer links, added up in another order
-    return Answer(best.edges, best.is_proven, num_branched, bound, is_fewest)
+    return Answer(best.edges, best.is_proven, num_branched, bound, is_fewest, is_interrupted)
 
 
 class Branched(NamedTuple):
@@ -167,6 +170,7 @@ class Branched(NamedTuple):
     is_proven: bool
     num_branched: int
     record: IntArray
+    is_interrupted: bool = False
 
 
 def _bound(
@@ -207,14 +211,19 @@ def _branch(
     num_nodes = small.problem.network.num_nodes
     limits = np.minimum(small.problem.network.degree_limit, max(0, num_nodes - 1)).astype(np.int32)
     nodes = NODES_PER_CALL if patience is None else min(patience, NODES_PER_CALL)
+    is_proven = is_interrupted = False
     while True:
-        is_proven = search_tree(
-            pairs, charges, tree, limits, max_edges, small.max_cost, step, nodes
-        )
+        try:
+            is_proven = search_tree(
+                pairs, charges, tree, limits, max_edges, small.max_cost, step, nodes
+            )
+        except KeyboardInterrupt:  # what was found is in the tree
+            is_interrupted = True
         num_branched = int(tree.counters[NUM_BRANCHED])
         is_tired = patience is not None and num_branched >= patience
-        if is_proven or is_tired or run.is_over():
+        if is_proven or is_tired or is_interrupted or run.is_over():
             break
     if tree.best_value[1] > 0:
         edges = np.ascontiguousarray(pairs.ends[tree.best == IN])
-    return Branched(edges, is_proven, num_branched, tree.record[:num_branched])
+    record = tree.record[:num_branched]
+    return Branched(edges, is_proven, num_branched, record, is_interrupted)

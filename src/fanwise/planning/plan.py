@@ -181,6 +181,7 @@ def make_plan(
             "workload", "of sizes, prices and limits whose products stay below 1e308", objective
         )
     gap = certified_gap(objective, bound, is_feasible=measured.is_feasible)
+    is_interrupted = outcome.is_interrupted or outcome.stopped == "interrupted"
     run.seconds["total"] = run.elapsed()
     return Plan(
         problem=problem.family,
@@ -195,9 +196,9 @@ def make_plan(
         seconds={part: round(value, 6) for part, value in run.seconds.items()},
         metrics=_jsonable({**measured.metrics, **outcome.metrics}),
         id=plan_id(problem.family, algorithm, parameters, tables),
-        is_interrupted=outcome.is_interrupted,
+        is_interrupted=is_interrupted,
         proof=proved.proof if proved is not None and run.wants_proof else None,
-        stopped="interrupted" if outcome.is_interrupted else outcome.stopped or "exhausted",
+        stopped="interrupted" if is_interrupted else outcome.stopped or "exhausted",
         limits=dict(run.limits_in_force),
         warnings=warnings_for(problem, bound, gap),
         source=problem.workload,

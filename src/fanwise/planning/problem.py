@@ -271,7 +271,11 @@ class Problem(ABC):
             outcome = self.run(functions, run)
         if outcome.proof is None:
             with run.timed("bound"):
-                proved = self.prove(outcome, run)
+                try:
+                    proved = self.prove(outcome, run)
+                except KeyboardInterrupt:  # the plan is there: it is kept, as far as it is proven
+                    proved = None if outcome.bound is None else Bound(outcome.bound)
+                    outcome = replace(outcome, is_interrupted=True)
         else:
             proved = None if outcome.bound is None else Bound(outcome.bound, outcome.proof)
         return make_plan(self, algorithm, outcome, proved, run)

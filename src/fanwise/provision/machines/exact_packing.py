@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
 from fanwise.errors import ParameterError
+from fanwise.planning.highs import run_highs
 from fanwise.planning.problem import Run, Stopped
 from fanwise.provision.machines import best_packing
 from fanwise.provision.machines.machine_kernels import ROUNDING
@@ -46,6 +47,7 @@ SCALE = 1e4
 """The cost of the packing to start from as HiGHS sees it: it tells costs apart to about 1e-6."""
 MAX_SECONDS = 60.0
 """Where no time limit is given: proofs that take longer take for ever."""
+CUT_SHORT: tuple[Stopped, ...] = ("limit", "interrupted")
 
 
 def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
@@ -201,15 +203,15 @@ class _Model:
         hint = highspy.HighsSolution()
         hint.col_value = self._columns(start)
         solver.setSolution(hint)
-        solver.run()
+        is_interrupted = run_highs(solver)
         status, gap = solver.getModelStatus(), solver.getInfo().mip_gap
-        stopped: Stopped = "limit"
+        stopped: Stopped = "interrupted" if is_interrupted else "limit"
         if status == highspy.HighsModelStatus.kOptimal:
             stopped = "gap" if run.gap and gap > RELATIVE_TOLERANCE else "exhausted"
         found = self._packing(np.asarray(solver.getSolution().col_value))
         if found is None:  # over a limit by less than HiGHS's tolerance
             return start._replace(
-                is_optimal=False, stopped="limit" if stopped == "limit" else "work"
+                is_optimal=False, stopped=stopped if stopped in CUT_SHORT else "work"
             )
         if price_of(self.problem, found) > scale:
             found = start

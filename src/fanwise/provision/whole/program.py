@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray
+from fanwise.planning.highs import run_highs
 from fanwise.planning.problem import Run, Stopped
 from fanwise.provision.catalogue import Instance
 from fanwise.provision.machines.packing import Packing, total_price
@@ -386,7 +387,7 @@ class Program:
         hint = highspy.HighsSolution()
         hint.col_value = start
         solver.setSolution(hint)
-        solver.run()
+        run_highs(solver)
         return solver
 
 
@@ -397,4 +398,6 @@ def _status(solver: Any, gap: float) -> Stopped:
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kOptimal:
         return "gap" if gap > 0 and solver.getInfo().mip_gap > SAME else "exhausted"
+    if status == highspy.HighsModelStatus.kInterrupt:
+        return "interrupted"
     return "limit" if status == highspy.HighsModelStatus.kTimeLimit else "work"
