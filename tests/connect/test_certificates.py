@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.connect.random_questions import draw_question
 from tests.connect.small_networks import Posed, posed_problems
 from tests.oracles import certificate_connect
 from tests.oracles import overlay_bounds_oracle as oracle
@@ -162,6 +164,23 @@ def test_leaves_prove_what_prices_cannot(leaves, tmp_path):
     tables = {name: table for name, table in leaves.proof.tables.items() if name != "tree"}
     duals = replace(leaves, proof=Proof("duals", tables, leaves.bound))
     assert proven_bound(leaves.source, duals) > leaves.bound * (1 + 1e-6)
+
+
+def test_leaves_under_every_budget(tmp_path):
+    """Random questions, those of them that prices do not settle: strangers get the optimum too."""
+    kinds = set()
+    for seed in range(400):
+        problem, optimum = draw_question(random.Random(seed))
+        plan = problem.posed_for("exact").solve("exact")
+        if plan.proof.kind == "leaves":
+            best = optimum(problem.posed_for("exact"))
+            assert check_twice(plan, tmp_path) == pytest.approx(best, rel=1e-9)
+            two = exact.count_pairs(problem, 2) > 1
+            for shorter in ([-1], [0, -1, -1], [1, 0, -1, -1, -1] if two else [-1]):
+                assert check_twice(with_tree(plan, shorter), tmp_path) >= best * (1 - 1e-9)
+            kinds |= {name for name in ("max_degree", "max_edges", "max_link_cost")
+                      if plan.parameters[name] is not None}  # fmt: skip
+    assert kinds == {"max_degree", "max_edges", "max_link_cost"}
 
 
 def with_tree(plan, pairs):
