@@ -127,23 +127,22 @@ def plot_assignments(problem: Assignment, assigned: IntArray) -> Figure:
     """Draw subscribers, their brokers and the tree in the first two axes of the network."""
     figure, axes = new_axes(height=HEIGHT + 0.6)
     workload = problem.workload
-    if not workload.num_subscribers or workload.network_dims == 0:
+    is_empty = not workload.num_subscribers or workload.network_dims == 0
+    if is_empty or workload.publisher is None:
         say_empty(axes, "nobody is assigned")
         return figure
     rows = np.arange(0, len(assigned), -(-len(assigned) // MAX_MARKS))
     start = _plane(workload.positions[rows], 0.0)
     brokers = _plane(workload.broker_positions, 0.0)
-    assert workload.publisher is not None
-    assert workload.parent is not None
     publisher = _plane(workload.publisher[None], 0.0)
-    above = np.vstack([brokers, publisher])[workload.parent]
+    above = np.vstack([brokers, publisher])[problem.ground.parent]
     lines = np.stack([start, brokers[assigned[rows]]], axis=1)
     strength = min(0.5, max(0.08, 300 / len(rows)))
     axes.add_collection(
         LineCollection(list(lines), colors=BLUE, linewidths=0.4, alpha=strength, rasterized=True)
     )
     axes.plot(*start.T, ".", color=BLUE, markersize=1.5, rasterized=True, label="subscribers")
-    if (workload.parent >= 0).any():
+    if (problem.ground.parent >= 0).any():
         links = list(np.stack([brokers, above], axis=1))
         axes.add_collection(LineCollection(links, colors=INK, linewidths=0.5, alpha=0.6))
         axes.plot([], [], color=INK, linewidth=0.8, label="tree")

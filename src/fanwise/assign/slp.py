@@ -49,8 +49,10 @@ def solve(problem: Assignment, run: Run) -> Outcome:
     Guarantee: within the load and latency limits wherever max-flow finds anybody within them. The
     paper's: before adjustment, and with every candidate, an expected bandwidth of at most
     ln(sample) times the optimum. Time: that of the relaxations, whose size does not depend on the
-    number of subscribers, and max-flows over types.
+    number of subscribers, and max-flows over types. Their number is the limit on its work: the
+    plan says so where filters had to be enlarged for somebody after the last one.
     """
+    run.default_limits(rounds=Knobs(**run.settings).rounds)
     outcome, found = assign_by_rounding(problem, run)
     is_one_level = bool((problem.ground.parent < 0).all())
     bound = _bound(problem, found) if is_one_level else None
@@ -75,6 +77,7 @@ def assign_by_rounding(problem: Assignment, run: Run) -> tuple[Outcome, Descent]
         filters = nest_filters(ground, adjust_filters(ground, brokers, leaf_filters, rng))
     outcome = Outcome(
         make_tables(brokers, filters),
+        stopped="work" if found.grown else "exhausted",
         metrics={
             "fractional": found.fractional if is_one_level else None,
             "fractional_of": "everybody" if found.is_whole else "a sample",

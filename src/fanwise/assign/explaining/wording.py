@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fanwise.assign.explaining.cases import Choice, PlanCase, SubscriberCase
@@ -12,7 +13,9 @@ from fanwise.wording import ABSENT, number, percent
 
 def plan_passages(case: PlanCase) -> list[Passage]:
     """Write the explanation of an assignment."""
-    found: list[Passage] = [] if case.feasible else [trouble_lines(case)]
+    found: list[Passage] = []
+    if not case.feasible and case.trouble is not None:
+        found.append(trouble_lines(case, case.trouble))
     found += [
         load_lines(case),
         latency_lines(case),
@@ -42,22 +45,21 @@ def plan_passages(case: PlanCase) -> list[Passage]:
     return found
 
 
-def trouble_lines(case: PlanCase) -> Lines:
+def trouble_lines(case: PlanCase, trouble: Mapping[str, Any]) -> Lines:
     """Say which limits the plan breaks, and whether any plan could keep them."""
-    assert case.trouble is not None
-    pairs: list[tuple[str, Any]] = [("why", case.trouble["says"])]
+    pairs: list[tuple[str, Any]] = [("why", trouble["says"])]
     if case.late:
         pairs.append(("late subscribers", _some(case.late_names, case.late)))
     if case.overloaded:
         pairs.append(("overloaded brokers", _some(case.overloaded_names, case.overloaded)))
-    if case.trouble["unreachable"]:
-        names, count = case.trouble["unreachable_names"], case.trouble["unreachable"]
+    if trouble["unreachable"]:
+        names, count = trouble["unreachable_names"], trouble["unreachable"]
         pairs.append(("subscribers whom no broker reaches in time", _some(names, count)))
-    if case.trouble["left_over"]:
+    if trouble["left_over"]:
         pairs += [
-            ("brokers that are too small together", ", ".join(case.trouble["bottleneck_brokers"])),
-            ("subscribers who have only those", case.trouble["bottleneck_subscribers"]),
-            ("of them too many", case.trouble["left_over"]),
+            ("brokers that are too small together", ", ".join(trouble["bottleneck_brokers"])),
+            ("subscribers who have only those", trouble["bottleneck_subscribers"]),
+            ("of them too many", trouble["left_over"]),
         ]
     return Lines("Limits that are broken", pairs)
 

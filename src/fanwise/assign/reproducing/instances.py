@@ -73,7 +73,8 @@ def trees(scale: float, seed: int) -> Iterator[tuple[str, Instance]]:
 
 def _as_tight_as_told(problem: Assignment) -> Assignment:
     least, _ = problem.least
-    assert least is not None
+    if least is None:
+        raise InfeasibleError("somebody has no broker in time")
     factors = (TREES[TIGHT][name] / LEAST_TIGHT * least for name in ("lbf", "lbf_max"))
     lbf, lbf_max = (round(factor, 3) for factor in factors)
     return replace(problem, lbf=lbf, lbf_max=lbf_max)

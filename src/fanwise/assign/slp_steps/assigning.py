@@ -53,13 +53,13 @@ class Assigned:
 def assign(level: Level, filters: Filters) -> Assigned:
     """Assign everybody within the limits, if anybody's filters allow that."""
     groups = level.groups(covering_brokers(level, filters))
-    flow: Flow | None = None
-    for step, limits in enumerate(level.limits):
-        flow = max_flow(groups, limits, start=flow)
+    last = len(level.limits) - 1
+    flow = max_flow(groups, level.limits[0])
+    for step in range(last + 1):
+        if step > 0:
+            flow = max_flow(groups, level.limits[step], start=flow)
         if flow.num_left == 0:
             return Assigned(deal(level, flow), filters, step, 0, False)
-    assert flow is not None
-    last = len(level.limits) - 1
     filters = filters.copy()
     for repairs in range(1, MOST_REPAIRS + 1):
         if not _enlarge_at_cut(level, filters, flow):

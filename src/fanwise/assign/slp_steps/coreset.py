@@ -135,7 +135,10 @@ def _search(
     people = level.weight[wanting]
     total = int(people.sum())
     size, solved, fractional = START, 0, 0.0
-    best: tuple[int, Filters, LongArray] | None = None
+    none = np.empty((0, level.lo.shape[1]))
+    nobody: LongArray = np.empty(0, dtype=np.int64)
+    nothing = lay_out(nobody, none, none, level.num_brokers, level.alpha)
+    best: tuple[int, Filters, LongArray] = total + 1, nothing, wanting
     while solved < knobs.rounds:
         doubling = np.ones(len(wanting))
         valid, most_valid = 0, 4 * size * math.log2(max(total / size, 2))
@@ -147,7 +150,7 @@ def _search(
             fractional = max(fractional, value)
             longer = expanded(filters, knobs.epsilon)
             left = _uncovered(level, longer, wanting)
-            if best is None or people[left].sum() < best[0]:
+            if people[left].sum() < best[0]:
                 best = int(people[left].sum()), longer, wanting[left]
             if len(left) == 0:
                 return Preliminary(longer, fractional, False, solved, 0)
@@ -159,7 +162,6 @@ def _search(
             elif knobs.rounds - solved <= knobs.rounds // 2:
                 break  # a larger sample is needed, and few relaxations are left
         size *= 2
-    assert best is not None
     grown, filters, rest = best
     cover_rest(level, filters, rest)
     return Preliminary(filters, fractional, False, solved, grown)
