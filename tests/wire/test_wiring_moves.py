@@ -10,6 +10,8 @@ from tests.oracles import wire_oracle as oracle
 from tests.wire.small_wirings import Wires, wirings
 
 import fanwise as fw
+from fanwise.planning.problem import Run
+from fanwise.wire import migration
 from fanwise.wire.improving import ruining
 from fanwise.wire.improving.descending import swap_within
 from fanwise.wire.improving.narrowing import narrow
@@ -208,3 +210,16 @@ def test_fewer_brokers_cost_the_same():
     brokers = np.array([0, 2, 3], dtype=np.int32)
     some = attachments(narrow(ground, brokers), 5)
     assert attachment_cost(narrow(ground, brokers), some) == attachment_cost(ground, brokers[some])
+
+
+def test_migration_ends_where_everything_is_free():
+    """Moves leave rounding behind; a total below 0 must not make moves that save nothing worth it."""
+    made = Wires(
+        rates=[[1 / 3], [0.1], [0.0]], wants=[[1], [1], [1]], access=[[0.0] * 3] * 3,
+        core=[[0.0] * 3] * 3,
+    )  # fmt: skip
+    ground = fw.Wiring(made.workload()).ground
+    state = make_state(ground, np.array([0, 1, 2], dtype=np.int32))
+    state.totals[0] = -1e-15
+    moves, rounds, _ = migration.migrate(ground, state, Run(time_limit=30.0))
+    assert (moves, rounds) == (0, 1)

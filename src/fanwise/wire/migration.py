@@ -8,8 +8,9 @@ costs least, even if that costs more, until their broker holds its load.
 
 ``start`` says where it begins: ``packing``, ``random``, ``clustering`` or ``steiner-mixing``.
 
-Each move lowers the cost, so it ends; the number of rounds is not bounded by anything useful. A
-round prices users x brokers moves (see :mod:`fanwise.wire.state`). It heeds the time limit.
+Each round lowers the cost by more than rounding, so it ends; the number of rounds is not bounded by
+anything useful. A round prices users x brokers moves (see :mod:`fanwise.wire.state`). It heeds the
+time limit.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def migrate(ground: Ground, state: State, run: Run) -> tuple[int, int, bool]:
         with run.progress.step("migrating") as step:
             num_moves += redirect(ground, state, order, True)
             while not run.is_over():
-                moved = 0
+                moved, before = 0, state.cost
                 for start in range(0, len(order), BATCH):
                     moved += redirect(ground, state, order[start : start + BATCH], False)
                     if run.is_over():
@@ -79,8 +80,8 @@ def migrate(ground: Ground, state: State, run: Run) -> tuple[int, int, bool]:
                 num_moves += moved
                 num_rounds += 1
                 step.note(f"round {num_rounds}, {moved:,} moves, cost {state.cost:,.6g}")
-                if not moved:
-                    break
+                if not moved or not state.cost < before * (1 - LEAST_GAIN / 2):
+                    break  # what is saved beyond this is rounding, of which there is no end
     except KeyboardInterrupt:
         return num_moves, num_rounds, True
     return num_moves, num_rounds, False
@@ -95,7 +96,7 @@ def redirect(ground: Ground, state: State, order: LongArray, is_relief: bool) ->
     moves = 0
     for user in order:
         broker = state.broker_of_user[user]
-        enough = -LEAST_GAIN * (state.totals[0] + state.totals[1])
+        enough = -LEAST_GAIN * max(state.totals[0] + state.totals[1], 0.0)
         if is_relief:
             if ground.demand[user] == 0 or not is_overloaded(ground, state, broker):
                 continue

@@ -30,7 +30,7 @@ def redirect_within(
             return place, moves
         user = order[place]
         work[0] += pricing_work(ground, state, user)
-        enough = -LEAST_GAIN * (state.totals[0] + state.totals[1])
+        enough = -LEAST_GAIN * max(state.totals[0] + state.totals[1], 0.0)
         best = cheapest_move(ground, state, user, enough)
         if best != state.broker_of_user[user]:
             work[0] += moving_work(ground, state, user)
@@ -62,7 +62,7 @@ def swap_within(
 def swap_user(ground: Ground, state: State, user: int, work: FloatArray) -> bool:
     """Swap a user with one of a full broker if that lowers the cost; say whether it did."""
     home = state.broker_of_user[user]
-    enough = -LEAST_GAIN * (state.totals[0] + state.totals[1])
+    enough = -LEAST_GAIN * max(state.totals[0] + state.totals[1], 0.0)
     price_moves(ground, state, user, 0, len(state.load))
     target, gain = -1, enough
     for b in range(len(state.load)):

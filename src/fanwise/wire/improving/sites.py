@@ -38,7 +38,7 @@ def find_exchange(
     (-1, -1): none before the work reached its limit, or at all. Pairs are numbered by rows.
     """
     count = len(state.load)
-    enough = -LEAST_GAIN * (state.totals[ACCESS] + state.totals[CORE])
+    enough = -LEAST_GAIN * max(state.totals[ACCESS] + state.totals[CORE], 0.0)
     for pair in range(first, count * count):
         if work[0] >= limit:
             return pair, -1, -1
