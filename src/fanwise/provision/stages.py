@@ -81,7 +81,8 @@ def _one_after_the_other(
             packing: Packing = pack(problem, pairs, run)
         found.append(Staged(pairs, packing, total_price(problem, packing)))
     best = min(found, key=lambda staged: staged.cost)
-    return best._replace(stopped=best.packing.stopped)
+    stopped = best.packing.stopped
+    return best._replace(stopped=stopped, is_interrupted=stopped == "interrupted")
 
 
 def least_cost(problem: Provisioning, pairs: Csr) -> float:

@@ -207,7 +207,10 @@ class _Model:
         status, gap = solver.getModelStatus(), solver.getInfo().mip_gap
         stopped: Stopped = "interrupted" if is_interrupted else "limit"
         if status == highspy.HighsModelStatus.kOptimal:
-            stopped = "gap" if run.gap and gap > RELATIVE_TOLERANCE else "exhausted"
+            # Without a bound, presolve lost its way among numbers of too many magnitudes.
+            stopped = "gap" if run.gap and gap <= run.gap else "work"
+            if gap <= RELATIVE_TOLERANCE:
+                stopped = "exhausted"
         found = self._packing(np.asarray(solver.getSolution().col_value))
         if found is None:  # over a limit by less than HiGHS's tolerance
             return start._replace(

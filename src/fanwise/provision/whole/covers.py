@@ -14,6 +14,9 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.provision.problem import Provisioning
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
+MAX_FOLLOWED = 12
+"""Topics of one subscriber up to which all of its covers are listed."""
+
 
 class Wish(NamedTuple):
     """What one subscriber needs: enough events, from topics that fit a machine, ascending."""
@@ -70,6 +73,23 @@ def minimal_covers(wish: Wish) -> list[int]:
         has = (every >> place & 1).astype(bool)
         is_minimal[has] &= ~is_enough[every[has] ^ (1 << place)]
     return [int(places) for places in np.flatnonzero(is_minimal)]
+
+
+def maximal_shortfalls(wish: Wish) -> list[int]:
+    """Return the sets of topics that are not enough, and are with any one more; the largest first.
+
+    Each asks for a topic beside it; together they say what a cover is.
+    """
+    every = np.arange(1 << len(wish.topics))
+    is_short = subset_sums(wish.rates) < wish.enough
+    is_maximal = is_short.copy()
+    size = np.zeros(len(every), dtype=np.int64)
+    for place in range(len(wish.topics)):
+        lacks = (every >> place & 1) == 0
+        is_maximal[lacks] &= ~is_short[every[lacks] | (1 << place)]
+        size += every >> place & 1
+    found = np.flatnonzero(is_maximal)
+    return [int(places) for places in found[np.argsort(-size[found], kind="stable")]]
 
 
 def subset_sums(rates: tuple[float, ...]) -> FloatArray:

@@ -57,6 +57,7 @@ def solve(problem: Provisioning, run: Run) -> Staged:
         answer.cost,
         answer.bound if answer.is_optimal else max(answer.bound, problem.bound()),
         answer.stopped,
+        is_interrupted=answer.stopped == "interrupted",
     )
 
 

@@ -5,10 +5,12 @@ so many pairs of a topic, whether a machine is rented and of which type. Pairs o
 to machines, so which of them are where is left open; and machines are numbered by the first topic
 that they hold, which leaves one of all the plans that differ in their numbers alone.
 
-HiGHS keeps rows up to an absolute tolerance. What it returns is checked by the sums that
-verification makes; a machine that is overfull, or a subscriber that gets too little, is cut off by
-a row that holds for every plan (not all of this load together; at least one more topic), and the
-program is solved again. So limits are neither shrunk nor stretched.
+HiGHS keeps rows up to an absolute tolerance, and where numbers differ by many orders of magnitude
+its presolve has called programs infeasible that are not. So the rows of thresholds and capacities
+are loosened by more than that. What it returns is checked by the sums that verification makes; a
+machine that is overfull, or a subscriber that gets too little, is cut off by a row of ones that
+holds for every plan (not all of this load together; at least one more topic), and the program is
+solved again. Where a subscriber has few covers, such rows are there from the start.
 """
 
 from __future__ import annotations
@@ -26,12 +28,22 @@ from fanwise.provision.catalogue import Instance
 from fanwise.provision.machines.packing import Packing, total_price
 from fanwise.provision.pairs.exact_pairs import cheapest_covers
 from fanwise.provision.problem import Provisioning
-from fanwise.provision.whole.covers import Wish, full_limits, list_wishes
+from fanwise.provision.whole.covers import (
+    MAX_FOLLOWED,
+    Wish,
+    full_limits,
+    list_wishes,
+    maximal_shortfalls,
+)
 
 SCALE = 1e4
 """The cost of the plan to start from as HiGHS sees it: it tells costs apart to about 1e-6."""
 SAME = 1e-9
 """Relative: costs closer than this are equal."""
+LOOSE = 4e-6
+"""Relative: by how much rows of events and bytes are loosened."""
+MOST_ROWS = 32
+"""Rows of ones for one subscriber that are written down from the start."""
 MAX_ROUNDS = 200
 """Times that a plan is cut off."""
 
@@ -132,7 +144,11 @@ class Program:
         """Write down every row."""
         for wish in self.wishes:
             columns = [self.pair_of[wish.subscriber, topic] for topic in wish.topics]
-            self._add(columns, [min(rate / wish.enough, 1.0) for rate in wish.rates], 1.0)
+            shares = [min(rate / wish.enough, 1.0) for rate in wish.rates]
+            self._add(columns, shares, 1.0 - LOOSE)
+            if len(columns) <= MAX_FOLLOWED:
+                for places in maximal_shortfalls(wish)[:MOST_ROWS]:
+                    self._ask_for_more(wish, places)
         for topic in self.topics:
             self._serve(topic)
         for vm in range(self.num_vms):
@@ -169,7 +185,8 @@ class Program:
                 columns.append(self.level(topic, vm, n))
                 values.append(-2 * need if n == 1 else -need)
             copies.append(self.level(topic, vm, 1))
-        self._add(columns + rented, values + [limit / unit for limit in self.limits], 0.0)
+        limits = [limit / unit * (1 + LOOSE) for limit in self.limits]
+        self._add(columns + rented, values + limits, 0.0)
         for held, most in (
             (copies, [float(min(kind.max_topics, len(copies))) for kind in bins]),
             (columns, [float(min(kind.max_pairs, len(columns))) for kind in bins]),
@@ -341,7 +358,7 @@ class Program:
             chosen, held = self.read(columns)
             rented = [int(np.argmax(columns[self.rented(vm)])) for vm in range(self.num_vms)]
             if self.cut_off(chosen, held, rented):
-                if status == "limit":
+                if status in ("limit", "interrupted"):
                     break
                 continue
             found = self.plan(chosen, held)
@@ -397,7 +414,9 @@ def _status(solver: Any, gap: float) -> Stopped:
 
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kOptimal:
-        return "gap" if gap > 0 and solver.getInfo().mip_gap > SAME else "exhausted"
+        if solver.getInfo().mip_gap <= SAME:
+            return "exhausted"
+        return "gap" if gap > 0 and solver.getInfo().mip_gap <= gap * (1 + SAME) else "work"
     if status == highspy.HighsModelStatus.kInterrupt:
         return "interrupted"
     return "limit" if status == highspy.HighsModelStatus.kTimeLimit else "work"

@@ -53,7 +53,13 @@ def solve(problem: Provisioning, run: Run) -> Staged:
         answer = program.solve(
             staged.pairs, staged.packing, run, max_seconds=MAX_SECONDS, max_nodes=MAX_NODES
         )
-    return Staged(answer.pairs, answer.packing, answer.cost, stopped=answer.stopped)
+    return Staged(
+        answer.pairs,
+        answer.packing,
+        answer.cost,
+        stopped=answer.stopped,
+        is_interrupted=answer.stopped == "interrupted",
+    )
 
 
 def solve_by_stages(problem: Provisioning, run: Run) -> Staged:

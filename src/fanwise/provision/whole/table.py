@@ -21,13 +21,17 @@ from fanwise.arrays.csr import Csr, FloatArray, LongArray
 from fanwise.provision.catalogue import Instance
 from fanwise.provision.machines.packing import Bin, Groups, Packing
 from fanwise.provision.problem import Provisioning
-from fanwise.provision.whole.covers import Wish, full_limits, list_wishes, minimal_covers
+from fanwise.provision.whole.covers import (
+    MAX_FOLLOWED,
+    Wish,
+    full_limits,
+    list_wishes,
+    minimal_covers,
+)
 from fanwise.provision.whole.table_kernels import fill_table
 
 MAX_PAIRS = 64
 """Above this nobody counts states: there are too many."""
-MAX_FOLLOWED = 12
-"""Topics of one subscriber up to which all of its covers are listed."""
 BITS = 62
 
 
