@@ -59,9 +59,9 @@ def gather_tables(
         own = ids[needs]
         stored.prices[own] = block.prices
         stored.parts[own] = block.parts.reshape(-1, num_sets)
-        lengths = degree[own]
-        first = np.cumsum(lengths) - lengths
-        places = np.repeat(start[own] - first, lengths) + np.arange(len(block.sets))
+        many_each = degree[own]
+        first = np.cumsum(many_each) - many_each
+        places = np.repeat(start[own] - first, many_each) + np.arange(len(block.sets))
         stored.sets[places] = block.sets
     tables = tables_of(stored, has_limit=False)
     return tables if size_of(tables) <= allowed_for(many, len(inputs.cost)) else None

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Metric = Literal["binary", "fractional"]
 METRICS = ("binary", "fractional")
+WEIGHING = ("best", "greedy", "exact")
+"""Algorithms that weigh changes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +197,10 @@ class Selection(Problem):
     def freed(self) -> Selection:
         """Return the same question with changes neither limited nor priced."""
         return replace(self, max_changes=None, change_price=None) if self.weighs_changes else self
+
+    def posed_for(self, algorithm: str) -> Selection:
+        """Return the question without what an algorithm cannot weigh: changes, for most."""
+        return self if algorithm in WEIGHING else self.freed()
 
     def refuse_weighed_changes(self) -> None:
         """Raise if changes are limited or priced: for algorithms that cannot weigh them."""

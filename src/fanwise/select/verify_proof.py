@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -180,7 +180,7 @@ def _read_sets(question: Question, proof: Proof, prefix: str) -> tuple[Parts, Se
 
 
 def _bytes(table: pa.Table, column: str) -> npt.NDArray[np.uint8]:
-    values = table.column(column).to_numpy()
+    values: npt.NDArray[np.integer[Any]] = table.column(column).to_numpy()
     if values.dtype != np.uint8 and len(values) and (values.min() < 0 or values.max() > 255):
         raise ProofError(f"column {column!r} of a table of the proof must be within 0 to 255")
     return values.astype(np.uint8)
@@ -201,8 +201,8 @@ class _Block(NamedTuple):
     def sums(self, pairs: npt.NDArray[np.int64], values: Floats) -> Floats:
         """Add up, by subscriber, values of some of the pairs."""
         rows = np.searchsorted(self.starts, pairs, side="right") - 1
-        added: Floats = np.bincount(rows, weights=values, minlength=len(self.starts))
-        return added
+        added = np.bincount(rows, weights=values, minlength=len(self.starts))
+        return added.astype(np.float64, copy=False)
 
 
 def _cover_slopes(block: _Block, inside: Flags | None) -> tuple[Floats, Floats | None]:

@@ -103,7 +103,7 @@ def read_question(workload: TopicWorkload, plan: Plan, *, is_net: bool = False) 
         raise VerificationError(wrong)
     cost = cost_of(workload)
     received = delivered_by(workload, workload.rates)
-    tau = workload.tau if parameters["tau"] == "column" else parameters["tau"]
+    tau: Any = workload.tau if parameters["tau"] == "column" else parameters["tau"]
     demand = np.minimum(tau, received)
     ones = np.ones(workload.num_subscribers)
     weight = np.where(demand > 0, ones if workload.weight is None else workload.weight, 0.0)

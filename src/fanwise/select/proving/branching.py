@@ -204,13 +204,14 @@ def _solve_relaxation(cases: Cases, case: Case, lack: Lack) -> _Relaxed:
     shares, duals = answer
     prices[wanting] = np.abs(duals[:many])
     change = float(abs(duals[many + 1])) if problem.max_changes is not None else price
-    worth = np.bincount(columns, weights=np.abs(values), minlength=len(left))[: len(left)]
-    return _Relaxed(_rounded_down(prices, problem), change, shares[: len(left)], worth)
+    worth = np.zeros(len(left) + many)
+    np.add.at(worth, columns, np.abs(values))
+    return _Relaxed(_rounded_down(prices, problem), change, shares[: len(left)], worth[: len(left)])
 
 
 def _rounded_down(prices: npt.NDArray[Any], problem: Selection) -> Prices:
     """Return prices as float32, no higher than the weights."""
-    rounded = np.minimum(prices, problem.weight).astype(np.float32)
+    rounded: Prices = np.minimum(prices, problem.weight).astype(np.float32)
     too_high = rounded > problem.weight
     rounded[too_high] = np.nextafter(rounded[too_high], np.float32(0.0))
     return rounded

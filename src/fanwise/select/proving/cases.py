@@ -102,9 +102,8 @@ class Cases:
         problem = self.problem
         paid = np.where(lack.constant < 1, prices.astype(np.float64), 0.0)
         value = float(np.sum(problem.weight - paid * (1.0 - lack.constant)))
-        profit = np.bincount(
-            self.topics, weights=lack.slope * paid[self.rows], minlength=len(problem.cost)
-        )
+        profit = np.zeros(len(problem.cost))
+        np.add.at(profit, self.topics, lack.slope * paid[self.rows])
         if change_price > 0:
             profit = profit - change_price * self.fixed.sign
             value += change_price * ((problem.max_changes or 0) - self.fixed.num_before)

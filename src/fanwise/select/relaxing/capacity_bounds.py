@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
 from fanwise.progress import SILENT, Progress
-from fanwise.select.bounds import whole
 from fanwise.select.coverage import paper_bounds
 from fanwise.select.greedy import Trajectory, greedy_binary
 from fanwise.select.problem import Selection
 from fanwise.select.relaxing.covers import plain_inequalities
 from fanwise.select.relaxing.relaxation import ROUNDING, Relaxation
 from fanwise.select.relaxing.tightening import fit_to, tighten
+from fanwise.select.whole import whole
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 MAX_STOPS = 24
