@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.connect.random_questions import draw_question
 from tests.connect.small_networks import Posed, posed_problems
 from tests.oracles import certificate_connect
 from tests.oracles import overlay_bounds_oracle as oracle
@@ -166,24 +164,28 @@ def test_leaves_prove_what_prices_cannot(leaves, tmp_path):
     assert proven_bound(leaves.source, duals) > leaves.bound * (1 + 1e-6)
 
 
-def test_leaves_under_every_budget(tmp_path):
-    """Random questions, those of them that prices do not settle: strangers get the optimum too."""
-    kinds = set()
-    for seed in range(400):
-        problem, optimum = draw_question(random.Random(seed))
-        plan = problem.posed_for("exact").solve("exact")
-        if plan.proof.kind == "leaves":
-            best = optimum(problem.posed_for("exact"))
-            assert check_twice(plan, tmp_path) == pytest.approx(best, rel=1e-9)
-            two = exact.count_pairs(problem, 2) > 1
-            for shorter in ([-1], [0, -1, -1], [1, 0, -1, -1, -1] if two else [-1]):
-                other = with_tree(plan, shorter)
-                assert check_twice(other, tmp_path) >= best * (1 - 1e-9)
-                bare = Proof("leaves", {"tree": other.proof.tables["tree"]}, plan.bound)
-                assert check_twice(replace(plan, proof=bare), tmp_path) >= best * (1 - 1e-9)
-            kinds |= {name for name in ("max_degree", "max_edges", "max_link_cost")
-                      if plan.parameters[name] is not None}  # fmt: skip
-    assert kinds == {"max_degree", "max_edges", "max_link_cost"}
+UNSETTLED = [
+    Posed([[1], [0, 1, 2], [1], [0, 1, 2], [0, 1, 2], [2]], [9.0, 8.0, 9.0], True, max_edges=4),
+    Posed([[0], [0, 1, 3], [1, 2], [1, 2, 3], [0, 1, 2, 3], [2, 3]], [1.0, 7.0, 6.0, 9.0], True,
+          max_degree=1),
+    Posed([[0, 1, 2], [1], [0, 1, 2], [0, 1], [0, 1, 2], [0, 2]], [4.0, 3.0, 8.0], True,
+          max_edges=4, max_degree=[3, 3, 2, 3, 3, 3]),
+    UNEVEN,
+]  # fmt: skip
+"""One for each budget: prices do not come down to the optimum."""
+
+
+@pytest.mark.parametrize("posed", UNSETTLED, ids=["links", "degree", "both", "cost"])
+def test_leaves_under_every_budget(tmp_path, posed):
+    plan = posed.problem().solve("exact")
+    assert plan.proof.kind == "leaves"
+    best = posed.optimum()
+    assert check_twice(plan, tmp_path) == pytest.approx(best, rel=1e-9)
+    for shorter in ([-1], [0, -1, -1], [2, 0, -1, -1, -1], [0, 1, 2, -1, -1, -1, -1]):
+        other = with_tree(plan, shorter)
+        bare = Proof("leaves", {"tree": other.proof.tables["tree"]}, plan.bound)
+        for changed in (other, replace(plan, proof=bare)):
+            assert check_twice(changed, tmp_path) >= best * (1 - 1e-9)
 
 
 def with_tree(plan, pairs):
