@@ -170,10 +170,10 @@ def more(value):
 
 
 CAUGHT_BY = {
-    "no column mbps": (without("vms", "mbps"), "columns"),
+    "no column mbps": (without("vms", "mbps"), "columns of vms"),
     "prices as text": (
         set_column("vms", "usd_per_hour", lambda plan: ["1"] * len(plan.tables["vms"])),
-        "types",
+        "columns of vms",
     ),
     "a machine is missing": (drop_a_machine, "vms"),
     "a machine stands twice": (repeat_a_machine, "vms"),

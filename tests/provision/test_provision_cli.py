@@ -64,7 +64,7 @@ def test_nothing_to_provide_is_shown_too(folder, capsys):
     arguments = ("provision", folder / "workload", "--tau", 0, "--out", folder / "plan")
     status, text, _ = run(capsys, *arguments)
     assert status == 0
-    assert "$0.00 for 1 day" in text
+    assert "There is nothing to decide: no subscriber needs anything." in text
 
 
 def test_a_catalogue_and_an_instance_of_it(folder, capsys):
