@@ -213,7 +213,7 @@ def test_fewer_brokers_cost_the_same():
 
 
 def test_migration_ends_where_everything_is_free():
-    """Moves leave rounding behind; a total below 0 must not make moves that save nothing worth it."""
+    """Moves leave rounding behind; a total below 0 must not make idle moves worth it."""
     made = Wires(
         rates=[[1 / 3], [0.1], [0.0]], wants=[[1], [1], [1]], access=[[0.0] * 3] * 3,
         core=[[0.0] * 3] * 3,

@@ -21,7 +21,7 @@ from fanwise.workload.content import ContentWorkload
 if TYPE_CHECKING:
     from fanwise.wire.bounds import Parts
 
-LARGEST = 1e290
+LARGEST_COST = 1e100
 TOPOLOGIES = ("mesh", "tree")
 
 logger = logging.getLogger(__name__)
@@ -169,9 +169,9 @@ def _check_size(ground: Ground) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         dearest = ground.access.max(initial=0.0) + ground.core.sum()
         total = (ground.demand.sum() + ground.rates.sum()) * dearest
-    if not total < LARGEST:
+    if not total < LARGEST_COST:
         raise WorkloadError(
-            f"rates times costs come to {total:.3g}, above {LARGEST:g}, the most that can be "
+            f"rates times costs come to {total:.3g}, above {LARGEST_COST:g}, the most that can be "
             "summed safely; give rates, costs or positions in larger units, or a smaller "
             "core_factor."
         )

@@ -37,6 +37,8 @@ RULES = {
     frozenset({"prices", "trees", "gathering"}),
     frozenset({"prices", "order", "nodes"}),
 }
+LARGEST_PRICE = 1e100
+"""Above this sums would overflow; no bound needs such a price."""
 MOST_CASES = 100_000
 """Attachments up to which a search always fits into a certificate."""
 
@@ -114,7 +116,7 @@ def _prices(proof: Proof, question: Question) -> Any:
     if len(np.unique(brokers)) != len(brokers):
         raise ProofError("proof/prices.parquet: a broker stands twice")
     prices = np.zeros(count)
-    prices[brokers] = read_numbers(proof, "prices", "price")
+    prices[brokers] = read_numbers(proof, "prices", "price", LARGEST_PRICE)
     if not np.isfinite(question.room[prices > 0]).all():
         raise ProofError("proof/prices.parquet: a broker without a limit has a price")
     return prices
