@@ -13,6 +13,7 @@ from fanwise.planning.proof import Proof, ProofError
 
 MOST_STEPS = 200_000_000
 """What a certificate may ask for at most: runs of columns over all spans of rows."""
+MOST_PRICE = 1e200
 
 
 def bound_by_prices(question: Question, proof: Proof) -> float:
@@ -61,8 +62,8 @@ def _check(question: Question, who: Ints, where: Ints, price: Floats) -> None:
         raise ProofError("proof/prices.parquet has somebody who is unknown or wants nothing")
     if not ((where >= 0) & (where < question.num_brokers)).all():
         raise ProofError("proof/prices.parquet has unknown brokers")
-    if not np.isfinite(price).all() or (price < 0).any():
-        raise ProofError("proof/prices.parquet must have finite prices >= 0")
+    if not ((price >= 0) & (price <= MOST_PRICE)).all():
+        raise ProofError(f"proof/prices.parquet must have prices from 0 to {MOST_PRICE:g}")
 
 
 def _read_charges(question: Question, proof: Proof) -> Floats:
@@ -75,8 +76,8 @@ def _read_charges(question: Question, proof: Proof) -> Floats:
             raise ProofError("proof/charges.parquet has unknown brokers")
         if len(np.unique(broker)) != len(broker):
             raise ProofError("proof/charges.parquet has a broker twice")
-        if not np.isfinite(value).all() or (value < 0).any():
-            raise ProofError("proof/charges.parquet must have finite charges >= 0")
+        if not ((value >= 0) & (value <= MOST_PRICE)).all():
+            raise ProofError(f"proof/charges.parquet must have charges from 0 to {MOST_PRICE:g}")
         charge[broker] = value
     return charge
 

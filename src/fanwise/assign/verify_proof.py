@@ -111,10 +111,17 @@ def _read_grid(question: Question, proof: Proof) -> list[Floats]:
     axis, line = table.column("axis").to_numpy(), table.column("line").to_numpy()
     if not ((axis >= 0) & (axis < dims)).all() or not np.isfinite(line).all():
         raise ProofError("proof/grid.parquet must have lines of the axes of events")
-    grid = [np.unique(line[axis == k].astype(np.float64)) for k in range(dims)]
+    line = np.clip(line.astype(np.float64), *_hull(question)[:, axis])  # nothing is beyond
+    grid = [np.unique(line[axis == k]) for k in range(dims)]
     if np.prod([float(len(lines)) for lines in grid]) > MOST_CELLS:
         raise ProofError(f"proof/grid.parquet must have at most {MOST_CELLS:,} cells")
     return [lines if len(lines) else np.zeros(1) for lines in grid]
+
+
+def _hull(question: Question) -> Floats:
+    """Return the sides of the box around all that is wanted, the lower ones first."""
+    lo, hi = question.lo[question.wanting], question.hi[question.wanting]
+    return np.stack([lo.min(axis=0), hi.max(axis=0)])
 
 
 def measure_cells(grid: list[Floats], cells: Any) -> Floats:

@@ -1,0 +1,333 @@
+"""Certificates of assignments: a third party finds what verify finds, nobody the impossible."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.assign.random_questions import draw_question
+from tests.assign.small_places import Places
+from tests.oracles.certificate_assign import proven_bound as third_party
+from tests.oracles.rectangles_oracle import union_volume
+from tests.planning.mutations import other_proofs
+
+import fanwise as fw
+from fanwise.assign.fractional import size_on_disk
+from fanwise.assign.proving import prove
+from fanwise.assign.verify_proof import may_rest_on_solver, proven_bound
+from fanwise.errors import ParameterError, VerificationError, WorkloadError
+from fanwise.planning.proof import Proof, ProofError
+from fanwise.planning.verify import examine
+from fanwise.workload.generators.rss import rss
+
+ALGORITHMS = ("gr", "gr-star", "slp", "closest", "balance", "exact")
+
+
+def solve_tiny(seed, algorithm):
+    """Return a random tiny question, its plan and its optimum; None where it is not taken."""
+    problem, find_optimum = draw_question(random.Random(seed))
+    try:
+        plan = problem.solve(algorithm)
+    except ParameterError:  # too large for exact
+        return None
+    return (problem, plan, find_optimum(problem)) if plan.feasible else None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("plans")
+
+
+def check(problem, plan, optimum, folder):
+    """Check a plan's certificate by verify, by a third party and against the optimum."""
+    found = proven_bound(problem.workload, plan)
+    assert plan.bound == plan.proof.proves or plan.bound == pytest.approx(plan.proof.proves)
+    assert plan.bound <= found * (1 + 1e-9) + 1e-12
+    assert found <= optimum * (1 + 1e-9) + 1e-12
+    assert plan.verify().is_bound_checked
+    fw.write_workload(problem.workload, folder / "workload", overwrite=True)
+    plan.save(folder / "plan", overwrite=True)
+    again = third_party(folder / "workload", folder / "plan")
+    assert again == pytest.approx(found, rel=1e-9, abs=1e-12)
+    return plan.proof.kind, *sorted(plan.proof.tables)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6))
+def test_a_third_party_finds_the_same(algorithm, folder, seed):
+    made = solve_tiny(seed, algorithm)
+    if made is not None and made[0].workload.num_subscribers <= 5:
+        check(*made, folder)
+
+
+CONFINED = Places(
+    at=[[0.0, 0.0]] * 5,
+    boxes=[
+        *(((0.0, 0.0), (2.0, 2.0)), ((1.0, 1.0), (3.0, 3.0)), ((1.0, 0.0), (2.0, 5.0))),
+        *(((8.0, 0.0), (9.0, 1.0)), ((0.0, 8.0), (1.0, 9.0))),
+    ],
+    brokers=[[1.0, 1.0]] * 3,
+    parent=[-1] * 3,
+    shares=[0.4, 0.3, 0.3],
+    publisher=[0.0, 0.0],
+    candidates=[[0], [1, 2], [0], [0], [0]],
+)
+SPREAD = replace(
+    CONFINED,
+    at=[[0.0, 0.0]] * 4,
+    boxes=[
+        ((x, y), (x + 1.0, y + 1.0))
+        for x, y in ((0.0, 0.0), (9.0, 9.0), (20.0, 1.0), (1.0, 30.0))
+    ],
+    brokers=[[0.0, 1.0]],
+    parent=[-1],
+    shares=[1.0],
+    candidates=None,
+)  # fmt: skip
+MEETING = replace(
+    CONFINED,
+    at=[[0.0, 0.0]] * 3,
+    boxes=CONFINED.boxes[:3],
+    candidates=[[0, 1], [1, 2], [2, 0]],
+    shares=[0.34, 0.33, 0.33],
+)
+TREE = replace(
+    CONFINED,
+    boxes=[((0.0, 0.0), (2.0, 2.0))] * 5,
+    brokers=[[0.0, 1.0]] * 5,
+    parent=[-1, -1, 0, 0, 1],
+    shares=[None, None, 0.4, 0.3, 0.3],
+    candidates=[[2], [3], [4], [2, 3], [2, 3, 4]],
+)
+
+
+def carried(plan):
+    return plan.proof.tables["levels"].column("carries").to_pylist()
+
+
+class TestArguments:
+    """One question for each argument that carries a bound."""
+
+    def check(self, problem, algorithm, folder):
+        plan = problem.solve(algorithm)
+        check(problem, plan, problem.solve("exact").objective, folder)
+        return plan
+
+    def test_loads_on_a_grid(self, folder):
+        made = replace(TREE, parent=[-1] * 5, shares=[0.2] * 5, candidates=None)
+        plan = self.check(fw.Assignment(made.workload(), lbf=1, lbf_max=1), "gr", folder)
+        assert plan.bound == 5 * 4
+        assert set(plan.proof.tables) == {"levels", "grid"}
+
+    def test_nobody_in_common_and_confined(self, folder):
+        problem = fw.Assignment(CONFINED.workload(), alpha=3, lbf=5, lbf_max=5)
+        plan = self.check(problem, "gr", folder)
+        assert {"grid", "classes"} <= set(plan.proof.tables)
+        assert plan.bound > union_volume(CONFINED.boxes)
+
+    def test_nobody_in_common_somewhere(self, folder):
+        """Two sets are taken by others elsewhere, so that only the list of who meets whom helps."""
+        boxes = [((9.0 * k, 0.0), (9.0 * k + 1.0, 1.0)) for k in range(2)]
+        made = replace(
+            CONFINED,
+            at=[[0.0, 0.0]] * 4,
+            boxes=[*boxes, ((3.0, 3.0), (5.0, 5.0)), ((4.0, 4.0), (6.0, 6.0))],
+            brokers=[[1.0, 1.0]] * 4,
+            parent=[-1] * 4,
+            shares=[0.25] * 4,
+            candidates=[[0, 1], [2, 3], [1, 2], [0, 3]],
+        )
+        plan = self.check(fw.Assignment(made.workload(), lbf=4, lbf_max=4), "gr", folder)
+        assert plan.bound == union_volume(made.boxes) + 1
+        assert set(plan.proof.tables) == {"levels", "grid", "apart"}
+
+    def test_middles_that_lie_apart(self, folder):
+        for alpha in (2, 3):
+            problem = fw.Assignment(SPREAD.workload(), alpha=alpha)
+            plan = self.check(problem, "gr", folder)
+            assert set(plan.proof.tables) == {"levels", "points"}
+
+    def test_the_box_around_all(self, folder):
+        plan = self.check(fw.Assignment(SPREAD.workload(), alpha=1), "gr", folder)
+        assert plan.bound == 21 * 31
+        assert set(plan.proof.tables) == {"levels"}
+
+    def test_levels_of_a_tree(self, folder):
+        plan = self.check(fw.Assignment(TREE.workload(), alpha=1, lbf=2, lbf_max=2), "gr", folder)
+        assert carried(plan) == [8.0, 12.0]
+
+    def test_prices(self, folder):
+        workload = rss(40, brokers=4, interests=6, seed=3)
+        problem = fw.Assignment(workload, alpha=1)
+        plan = problem.solve("slp")
+        assert {"prices", "levels"} <= set(plan.proof.tables)
+        assert plan.bound > 1.2 * problem.bound()
+        check(problem, plan, plan.objective, folder)
+
+    def test_every_case(self, folder):
+        problem = fw.Assignment(MEETING.workload(), alpha=2, lbf=2, lbf_max=2)
+        plan = problem.solve("exact")
+        assert check(problem, plan, plan.objective, folder)[0] in ("leaves", "duals")
+        crowded = fw.Assignment(SPREAD.workload(), alpha=2)
+        plan = crowded.solve("exact")
+        assert check(crowded, plan, plan.objective, folder) == ("leaves", "leaves")
+        assert plan.gap == 0
+
+
+def test_prices_take_little_room_at_any_size():
+    problem = fw.Assignment(rss(1000, brokers=10, interests=40, seed=5), alpha=2)
+    plan = problem.solve("slp")
+    assert "prices" in plan.proof.tables
+    assert sum(map(size_on_disk, plan.proof.tables.values())) <= 16 * 1000
+    assert plan.verify().is_bound_checked
+
+
+def test_no_content_of_a_certificate_proves_more_than_the_optimum():
+    """Whatever becomes of the tables: an error, or a bound."""
+    told: Counter[str] = Counter()
+    for seed in range(60):
+        for algorithm in ("slp", "exact", "gr"):
+            made = solve_tiny(seed, algorithm)
+            if made is None:
+                continue
+            problem, plan, optimum = made
+            rng = random.Random(seed)
+            for _, proof in other_proofs(plan.proof, plan.bound, rng):
+                if proof is None:
+                    continue
+                try:
+                    found = proven_bound(problem.workload, replace(plan, proof=proof))
+                except VerificationError:
+                    told["refused"] += 1
+                    continue
+                told["evaluated"] += 1
+                assert found <= optimum * (1 + 1e-9) + 1e-12, (seed, algorithm)
+    assert min(told["refused"], told["evaluated"]) > 300, told
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "reason"),
+    [
+        ("grid", {"axis": [2], "line": [1.0]}, "axes of events"),
+        ("grid", {"axis": [0], "line": [np.nan]}, "axes of events"),
+        ("apart", {"level": [0], "subscriber": [9]}, "unknown or wants nothing"),
+        ("classes", {"broker": [7], "class": [0]}, "unknown brokers"),
+        ("classes", {"broker": [0, 0], "class": [0, 1]}, "one class only"),
+        ("points", {"level": [0] * 2, "class": [-1] * 2, "subscriber": [0, -1]}, "unknown or"),
+        ("prices", {"subscriber": [0], "broker": [0], "price": [-1.0]}, "prices from 0 to"),
+        ("prices", {"subscriber": [0], "broker": [0], "price": [np.inf]}, "prices from 0 to"),
+        ("prices", {"subscriber": [0] * 2, "broker": [0] * 2, "price": [1.0] * 2}, "twice"),
+        ("prices", {"subscriber": [0, 1], "broker": [0, 0], "price": [1.0] * 2}, "alike"),
+        ("levels", {"level": [1], "carries": [0.0]}, "in order"),
+        ("levels", {"level": [0], "carries": [1e9]}, "found"),
+    ],
+    ids=str,
+)
+def test_malformed_tables_are_refused(name, columns, reason):
+    made = replace(SPREAD, boxes=[SPREAD.boxes[0], *SPREAD.boxes[:3]])
+    plan = fw.Assignment(made.workload(), alpha=2).solve("gr")
+    tables = {**plan.proof.tables, name: pa.table(columns)}
+    with pytest.raises(ProofError, match=reason):
+        proven_bound(plan.source, replace(plan, proof=Proof("duals", tables, plan.bound)))
+
+
+def test_what_asks_for_too_much_is_refused():
+    plan = fw.Assignment(SPREAD.workload(), alpha=2).solve("exact")
+    for wrong in ([3], [1, 1], []):
+        tables = {"leaves": pa.table({"assignments": pa.array(wrong, pa.int64())})}
+        with pytest.raises(ProofError, match="must list 1 assignments"):
+            proven_bound(plan.source, replace(plan, proof=Proof("leaves", tables, plan.bound)))
+    many = fw.Assignment(rss(40, brokers=4, interests=6, seed=3)).solve("gr")
+    tables = {"leaves": pa.table({"assignments": [1]})}
+    with pytest.raises(ProofError, match="too many cases above 12 subscribers"):
+        proven_bound(many.source, replace(many, proof=Proof("leaves", tables, many.bound)))
+    lines = np.arange(3000.0)
+    grid = pa.table({"axis": np.repeat([0, 1], 3000), "line": np.tile(lines, 2)})
+    tables = {**many.proof.tables, "grid": grid}
+    with pytest.raises(ProofError, match="cells"):
+        proven_bound(many.source, replace(many, proof=Proof("duals", tables, many.bound)))
+
+
+def test_what_cannot_be_proven_is_not_claimed(monkeypatch):
+    """Where there are too many cases for the check, the bound is the problem's own."""
+    problem = fw.Assignment(SPREAD.workload(), alpha=2)
+    assert prove(problem, 1e9).value == pytest.approx(problem.solve("exact").objective)
+    monkeypatch.setattr("fanwise.assign.verify_cases.MOST_NODES", 3)
+    plan = problem.solve("exact")
+    assert plan.bound == problem.bound() < plan.objective
+    assert plan.metrics["proven"] is False
+    assert plan.verify().is_bound_checked
+
+
+def test_nothing_rests_on_a_solver():
+    plan = fw.Assignment(SPREAD.workload()).solve("slp")
+    assert not may_rest_on_solver(plan.source, plan)
+
+
+@pytest.mark.parametrize("algorithm", ["gr", "gr-star", "gr-no-latency"])
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6))
+def test_steps_of_the_load_are_told_from_the_plan(algorithm, seed):
+    made = solve_tiny(seed, algorithm)
+    if made is None:
+        return
+    _, plan, _ = made
+    result = examine(plan.source, plan)
+    assert result.holds, result.first
+    assert any(check.metric == "lbf_reached" for check in result.checks)
+    low, high = plan.parameters["lbf"], plan.parameters["lbf_max"]
+    if high > low:
+        for step in range(5):
+            other = low + (high - low) * step / 4
+            if other != pytest.approx(plan.metrics["lbf_reached"]):
+                lie = replace(plan, metrics={**plan.metrics, "lbf_reached": other})
+                assert not examine(plan.source, lie).holds
+
+
+def test_a_limit_that_is_broken_fails_whether_the_plan_admits_it_or_not():
+    made = replace(CONFINED, candidates=[[0]] * 5)
+    plan = fw.Assignment(made.workload(), lbf=1, lbf_max=1).solve("gr-star")
+    assert not plan.feasible
+    for some in (plan, replace(plan, feasible=True)):
+        assert examine(plan.source, some).first.startswith("load: broker 0 serves 5, above its")
+
+
+class TestHugeNumbers:
+    @pytest.mark.parametrize("wrong", [{"lbf": 1e16}, {"max_delay": 1e300}, {"lbf_max": np.inf}])
+    def test_factors_are_refused(self, wrong):
+        with pytest.raises(ParameterError, match="from 0 to 1e"):
+            fw.Assignment(SPREAD.workload(), **wrong)
+
+    def test_loads_are_capped(self):
+        plan = fw.Assignment(SPREAD.workload(), lbf=1e15, lbf_max=1e15).solve("gr")
+        assert plan.feasible
+        assert plan.verify().is_bound_checked
+
+    def test_volumes_are_refused(self):
+        made = replace(SPREAD, boxes=[((0.0, 0.0), (1e200, 1e200)), *SPREAD.boxes[1:]])
+        with pytest.raises(WorkloadError, match="overflow"):
+            fw.Assignment(made.workload())
+
+    def test_dense_cells_are_refused(self):
+        made = replace(SPREAD, cells=[((0.0, 0.0), (1e-200, 1e-200), 1.0)])
+        with pytest.raises(WorkloadError, match=r"dense|volume|solid"):
+            fw.Assignment(made.workload())
+
+
+def test_a_bound_of_nothing_is_called_that():
+    lines = [((0.0, y), (1.0, y)) for y in (0.0, 1.0, 5.0, 9.0)]
+    made = replace(SPREAD, boxes=lines)
+    problem = fw.Assignment(made.workload(), alpha=3)
+    assert problem.trivial_bound() == 0
+    plan = problem.solve("gr")
+    assert plan.bound == 0 < plan.objective
+    assert "no-useful-bound" in plan.warnings
+    assert plan.verify().is_bound_checked
+    assert problem.solve("exact").warnings == {}
