@@ -45,17 +45,17 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     listener = Listener()
     status = INTERRUPTED
-    with listener.listening(to_the_end=arguments is None):
-        try:
+    try:
+        with listener.listening(to_the_end=arguments is None):
             from fanwise.cli.app import run
 
             status = run(arguments)
-        except BaseException:
-            # Whatever a signal became on its way up, it is one.
-            if listener.received is None:
-                raise
-        if listener.received is not None or status == INTERRUPTED:
-            complain(WORDS[listener.received or signal.SIGINT])
+    except BaseException:
+        # Whatever a signal became on its way up, it is one.
+        if listener.received is None:
+            raise
+    if listener.received is not None or status == INTERRUPTED:
+        complain(WORDS[listener.received or signal.SIGINT])
     sys.exit(status if listener.status is None else listener.status)
 
 

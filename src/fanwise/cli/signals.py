@@ -49,13 +49,13 @@ class Listener:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        # Who was started with Ctrl-C ignored, as behind nohup, goes on ignoring it.
-        heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
-        before = {number: signal.signal(number, self._raise) for number in heard}
         ear, mouth = os.pipe()
         os.set_blocking(mouth, False)
         former = signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
         threading.Thread(target=self._watch, args=(ear,), daemon=True, name="signals").start()
+        # Who was started with Ctrl-C ignored, as behind nohup, goes on ignoring it.
+        heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+        before = {number: signal.signal(number, self._raise) for number in heard}
         try:
             yield
         finally:
