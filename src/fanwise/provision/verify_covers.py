@@ -140,31 +140,6 @@ def _least_of_small(row: Longs, rate: Floats, price: Floats, lacks: Floats, trie
 def _least_in_table(
     rate: Floats, price: Floats, ratio: Floats, lacks: Floats, tried: int
 ) -> Floats:
-    """Return the least price of each column, whose pairs come by falling events."""
-    least = np.full(len(lacks), np.inf)
-    if len(rate) > tried:
-        is_clear = _is_filled_evenly(rate, ratio, lacks, tried)
-        least[is_clear] = ratio.min(axis=0)[is_clear] * lacks[is_clear]
-        rate, price, ratio = (one[:, ~is_clear] for one in (rate, price, ratio))
-        least[~is_clear] = _try_choices(rate, price, ratio, lacks[~is_clear], tried)
-        return least
-    return _try_choices(rate, price, ratio, lacks, tried)
-
-
-def _is_filled_evenly(rate: Floats, ratio: Floats, lacks: Floats, tried: int) -> Flags:
-    """Whether all events of a column cost the same, and the pairs that count in part fill it up.
-
-    Then nothing is cheaper than what is lacking at that price, and no other choice need be tried.
-    """
-    rest = rate[tried:].sum(axis=0)
-    has = np.concatenate([np.zeros((1, len(lacks))), np.cumsum(rate[:tried], axis=0)])
-    can_fill = ((has <= lacks) & (has + rest >= lacks)).any(axis=0)
-    is_even = ratio.max(axis=0) <= ratio.min(axis=0) * (1 + ROUNDING)
-    filled: Flags = can_fill & is_even
-    return filled
-
-
-def _try_choices(rate: Floats, price: Floats, ratio: Floats, lacks: Floats, tried: int) -> Floats:
     """Try every choice of the first pairs of each column, and fill by fractions of the others."""
     tried = min(len(rate), tried)
     has = np.zeros((2**tried, len(lacks)))
@@ -173,13 +148,21 @@ def _try_choices(rate: Floats, price: Floats, ratio: Floats, lacks: Floats, trie
         has[2**i : 2 ** (i + 1)] = has[: 2**i] + rate[i]
         paid[2**i : 2 ** (i + 1)] = paid[: 2**i] + price[i]
     missing = lacks - has
-    paid += _fill(rate[tried:], price[tried:], ratio[tried:], missing)
+    rate, price, ratio = rate[tried:], price[tried:], ratio[tried:]
+    if len(rate):
+        # Most columns have one price for all events: what is missing at that price.
+        low, high = ratio.min(axis=0), ratio.max(axis=0)
+        is_even = high <= low * (1 + ROUNDING)
+        filled = low * missing
+        filled[:, ~is_even] = _fill(*(one[:, ~is_even] for one in (rate, price, ratio, missing)))
+        paid += np.where(missing > 0, filled, 0.0)
+    paid[missing > np.maximum(rate.sum(axis=0), 0.0)] = np.inf
     least: Floats = paid.min(axis=0)
     return least
 
 
 def _fill(rate: Floats, price: Floats, ratio: Floats, missing: Floats) -> Floats:
-    """Return what it costs to fill what is missing by fractions; infinite where it is too much.
+    """Return what it costs to fill what is missing by fractions, if there is enough.
 
     The more is missing the dearer the next event: the cost is a largest of straight lines.
     """
@@ -191,8 +174,6 @@ def _fill(rate: Floats, price: Floats, ratio: Floats, missing: Floats) -> Floats
         start = np.where(rate[i] > 0, cost - events * ratio[i], -np.inf)  # none in empty cells
         np.maximum(filled, start + ratio[i] * missing, out=filled)
         events, cost = events + rate[i], cost + price[i]
-    filled[missing <= 0] = 0.0
-    filled[missing > events] = np.inf
     return filled
 
 
