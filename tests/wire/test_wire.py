@@ -270,6 +270,17 @@ class TestOddInstances:
                 with pytest.raises(VerificationError, match=r"capacity: broker 0 carries"):
                     replace(plan, feasible=not is_admitted).verify()
 
+    @pytest.mark.parametrize("topology", ["mesh", "tree"])
+    def test_very_much_and_very_little(self, topology):
+        """What little crosses a link is a difference of large sums."""
+        made = Wires(
+            rates=[[1e6], [1e-6], [0.0]], wants=[[0], [0], [1]],
+            access=[[1.0, 1.0, 0.0], [0.0, 1e9, 1e9], [1.0, 1.0, 0.0]],
+            core=[[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]],
+        )  # fmt: skip
+        for algorithm in ALGORITHMS:
+            fw.Wiring(made.workload(), topology=topology).solve(algorithm).verify()
+
     def test_tenths_that_do_not_add_up_exactly_still_fit(self):
         made = Wires(rates=[[0.1, 0.2]], wants=[[0, 0]], access=[[1.0]], core=[[0.0]])
         made = replace(made, rates=[[0.1, 0.2], [0.0, 0.0]], wants=[[0, 0], [1, 1]],

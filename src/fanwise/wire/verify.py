@@ -51,7 +51,7 @@ def checks(workload: ContentWorkload, plan: Plan) -> Iterator[Check]:
     yield expect_metric(plan, "shortened", num_shortened)
     is_tree = plan.parameters["topology"] == "tree"
     expected = _expected_links(workload, traffic, broker, costs, is_tree=is_tree)
-    yield from _check_links(workload, plan, expected)
+    yield from _check_links(workload, plan, expected, float(traffic.rates.sum()))
     core = float((expected * costs).sum())
     yield expect_metric(plan, "core", core)
     yield expect_equal("objective", plan.objective, access + core)
@@ -121,7 +121,9 @@ def _expected_links(
     return expected
 
 
-def _check_links(workload: ContentWorkload, plan: Plan, expected: Any) -> Iterator[Check]:
+def _check_links(
+    workload: ContentWorkload, plan: Plan, expected: Any, published: float
+) -> Iterator[Check]:
     table = plan.tables["links"]
     low, high, carried = (table.column(name).to_numpy() for name in COLUMNS["links"])
     count = workload.num_brokers
@@ -134,8 +136,8 @@ def _check_links(workload: ContentWorkload, plan: Plan, expected: Any) -> Iterat
     yield expect("links", is_once, "a pair of brokers stands twice in links.parquet")
     stated = np.zeros(count * count)
     stated[ends] = carried
-    # Differences of large sums: what is tiny beside all traffic may be rounding.
-    slack = TOLERANCE * np.abs(expected) + 1e-12 * max(float(expected.sum()), 1e-300)
+    # Differences of large sums: what is tiny beside all that is published may be rounding.
+    slack = TOLERANCE * np.abs(expected) + 1e-12 * max(float(expected.sum()), published, 1e-300)
     wrong = np.flatnonzero(~(np.abs(stated - expected.reshape(-1)) <= slack.reshape(-1)))
     problem = ""
     if len(wrong):
