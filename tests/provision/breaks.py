@@ -214,6 +214,19 @@ CAUGHT_BY = {
         ),
         "catalog",
     ),
+    "a catalogue that says more": (
+        set_parameter(catalog={"c3.large": {"usd_per_hour": 0.15, "mbps": 64.0, "glory": 1}}),
+        "catalog",
+    ),
+    "an empty catalogue": (set_parameter(catalog={}), "catalog"),
+    "a share of a bound that is text": (
+        set_metric("cost_above_bound", "x"),
+        "metrics.cost_above_bound",
+    ),
+    "a packing that claims to be optimal": (
+        set_metric("packing_is_optimal", True),
+        "metrics.packing_is_optimal",
+    ),
     "money that is text": (set_parameter(max_cost="much"), "max_cost"),
     "a question without an answer": (set_parameter(max_cost=1.0), "metrics.decision"),
     "an answer without a question": (set_metric("decision", "yes"), "metrics.decision"),

@@ -370,6 +370,25 @@ def test_a_planted_bug_is_seen_by_the_third_party(folder, monkeypatch):
     assert proven_bound(plan.source, plan) > honest * (1 + 1e-6)
 
 
+def test_only_a_whole_question_may_rest_on_a_solver(parted):
+    """What an integer program claims of up to 300 pairs; nothing else is taken on trust."""
+    word = replace(parted.proof, kind="solver", tables=_shares_of(PARTED), proves=2.0)
+    result = examine(parted.source, replace(parted, proof=word))
+    assert (result.holds, result.is_bound_checked) == (True, False)
+    assert any("HiGHS" in remark for remark in result.remarks)
+    for algorithm in ("best+best", "exact+best", "gsp+cbp"):
+        problem = pose(PARTED, [machine("m", 39.0)], [1.0] * 6, price_in=0.0, price_out=0.0)
+        plan = problem.solve(algorithm)
+        claimed = replace(plan, bound=3.0, gap=0.0, proof=replace(plan.proof, kind="solver"))
+        claimed = replace(claimed, metrics={**claimed.metrics, "cost_above_bound": 0.0})
+        assert "no bound of such a plan" in examine(plan.source, claimed).first
+
+
+def _shares_of(instance):
+    problem = pose(instance, [machine("m", 39.0)], [1.0] * 6, price_in=0.0, price_out=0.0)
+    return problem.solve("gsp+cbp").proof.tables
+
+
 def test_coarse_weights_lose_little_and_fit(monkeypatch):
     problem = pose(contested(), [machine("m", 900.0)], [1.0] * 30)
     fine = problem.bound()

@@ -169,7 +169,6 @@ PROVISION = Family(
         "horizon_seconds",
         "reserve",
         "max_cost",
-        "engine",
     ),
     engines={
         "stream": "fanwise.provision.streamed.solve:solve_streamed",

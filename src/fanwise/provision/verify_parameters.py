@@ -64,6 +64,7 @@ def is_number(value: object) -> bool:
 def _is_entry(entry: Any) -> bool:
     return (
         isinstance(entry, dict)
+        and set(entry) <= {"usd_per_hour", "mbps", "max_topics", "max_connections"}
         and is_number(entry.get("usd_per_hour"))
         and entry["usd_per_hour"] >= 0
         and is_number(entry.get("mbps"))

@@ -33,8 +33,8 @@ ROUNDING = 2.0**-52
 HAIR = 1e-12
 MOST_PAIRS_OF_LEAVES = 64
 """Pairs of the largest question whose plans are all looked at."""
-SOLVED_BY_PROGRAM = ("exact+exact", "best+best")
-"""Algorithms that ask a solver for the whole question, where it is small."""
+SOLVED_BY_PROGRAM = "exact+exact"
+"""What asks a solver for the bound of the whole question, where it is small."""
 MOST_SOLVED = 300
 """Pairs of the largest question that a solver is asked whole."""
 
@@ -91,7 +91,7 @@ def _price_leaves(workload: TopicWorkload, proof: Proof, market: _Market) -> flo
 
 def may_rest_on_solver(workload: TopicWorkload, plan: Plan) -> bool:
     """Whether a bound of such a plan may come from a solver: tiny questions, solved whole."""
-    return plan.algorithm in SOLVED_BY_PROGRAM and workload.num_pairs <= MOST_SOLVED
+    return plan.algorithm == SOLVED_BY_PROGRAM and workload.num_pairs <= MOST_SOLVED
 
 
 class _Market(NamedTuple):
