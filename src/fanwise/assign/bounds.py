@@ -23,9 +23,9 @@ and the workload.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -76,16 +76,16 @@ class Choices:
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the tables of the certificate, those with no row left out."""
-        axes = [np.full(len(lines), axis, np.int8) for axis, lines in enumerate(self.grid)]
+        axes = [np.full(len(lines), axis, np.int32) for axis, lines in enumerate(self.grid)]
         numbers = [np.full(len(some), k, np.int32) for k, some in enumerate(self.classes)]
-        levels = [np.full(len(some), level, np.int8) for level, some in self.apart.items()]
+        levels = [np.full(len(some), level, np.int32) for level, some in self.apart.items()]
         places = [(*key, len(some)) for key, some in self.points.items()]
-        found = {
-            "grid": {"axis": (axes, np.int8), "line": (self.grid, np.float64)},
-            "apart": {"level": (levels, np.int8), "subscriber": (self.apart.values(), np.int32)},
+        found: dict[str, dict[str, tuple[Iterable[Any], Any]]] = {
+            "grid": {"axis": (axes, np.int32), "line": (self.grid, np.float64)},
+            "apart": {"level": (levels, np.int32), "subscriber": (self.apart.values(), np.int32)},
             "classes": {"broker": (self.classes, np.int32), "class": (numbers, np.int32)},
             "points": {
-                "level": ([np.full(size, level) for level, _, size in places], np.int8),
+                "level": ([np.full(size, level) for level, _, size in places], np.int32),
                 "class": ([np.full(size, number) for _, number, size in places], np.int32),
                 "subscriber": (self.points.values(), np.int32),
             },
@@ -103,7 +103,7 @@ class Choices:
 
 def levels_table(carried: list[float]) -> pa.Table:
     """Return the table that says what the brokers of each level carry at least."""
-    level = np.arange(len(carried), dtype=np.int8)
+    level = np.arange(len(carried), dtype=np.int32)
     return pa.table({"level": level, "carries": np.array(carried, dtype=np.float64)})
 
 

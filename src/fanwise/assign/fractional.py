@@ -145,7 +145,7 @@ def tables_of_prices(
     pays = np.bincount(row[keep], minlength=allowed.num_rows) > 0
     keep[allowed.indptr[:-1][~pays]] = True
     order = np.flatnonzero(keep)
-    order = order[np.lexsort([row[order], allowed.indices[order]])]
+    order = order[np.lexsort((row[order], allowed.indices[order]))]
     charge = priced.prices.load
     charged = np.flatnonzero(charge > 0)
     tables = {

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 DEFAULTS: Mapping[str, Any] = {"alpha": 3, "max_delay": 0.3, "lbf": 1.5, "lbf_max": 1.8}
 """Where neither the caller nor the workload says anything: the paper's settings for set #1."""
-MOST = 1e15
-"""The largest factor or delay that is taken."""
+MOST, MOST_RECTANGLES = 1e15, 10_000
+"""The largest factor or delay, and the most rectangles of a filter, that are taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +81,9 @@ class Assignment(Problem):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, self._default(name))
         is_whole = isinstance(self.alpha, int | np.integer) and not isinstance(self.alpha, bool)
-        if not is_whole or self.alpha < 1:
-            raise ParameterError("alpha", "a whole number >= 1", self.alpha)
+        if not is_whole or not 1 <= self.alpha <= MOST_RECTANGLES:
+            constraint = f"a whole number >= 1, at most {MOST_RECTANGLES:,}"
+            raise ParameterError("alpha", constraint, self.alpha)
         object.__setattr__(self, "alpha", int(self.alpha))
         for name in ("max_delay", "lbf", "lbf_max"):
             object.__setattr__(self, name, _check_number(name, getattr(self, name)))

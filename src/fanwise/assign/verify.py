@@ -75,7 +75,7 @@ def _check_assignment(workload: ContentWorkload, plan: Plan, broker: Any) -> Ite
     yield expect("each subscriber once", bool((times == 1).all()), problem)
     is_known = (where >= 0) & (where < workload.num_brokers)
     yield expect("brokers", bool(is_known.all()), "assignment.parquet has unknown brokers")
-    inner = where[np.isin(where, workload.parent)]
+    inner = where[np.isin(where, np.asarray(workload.parent))]
     problem = f"brokers with others below them serve nobody, here {inner[:3].tolist()}"
     yield expect("leaves", not len(inner), problem)
     broker[who] = where
@@ -137,7 +137,7 @@ def _check_limits(workload: ContentWorkload, plan: Plan, broker: Any) -> Iterato
     if (share[used] > 0).all():
         factor = float((loads[used] / (share[used] * total)).max(initial=0.0))
     yield expect_metric(plan, "lbf", factor)
-    leaf = np.setdiff1d(np.arange(workload.num_brokers), workload.parent)
+    leaf = np.setdiff1d(np.arange(workload.num_brokers), np.asarray(workload.parent))
     spread = math.sqrt(float(np.var(loads[leaf]))) if len(leaf) else 0.0
     yield expect_metric(plan, "load_stdev", spread)
     delay = _delays(workload, plan, broker, leaf)

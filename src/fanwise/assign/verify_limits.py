@@ -17,7 +17,8 @@ CHUNK = 1 << 13
 TOLERANCE = 1e-9
 MOST = 2.0**40
 """Limits on loads above this are as good as none."""
-MOST_FACTOR = 1e15
+MOST_FACTOR, MOST_RECTANGLES = 1e15, 10_000
+"""What a question may ask for at most."""
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -132,8 +133,9 @@ def pose(workload: ContentWorkload, parameters: Mapping[str, Any]) -> Question:
 def find_wrong_parameter(given: Mapping[str, Any]) -> str | None:
     """Say which parameter of a plan is no such thing, or None."""
     alpha, latency = given.get("alpha"), given.get("latency")
-    if not isinstance(alpha, int) or isinstance(alpha, bool) or alpha < 1:
-        return f"parameters.alpha must be a whole number >= 1, got {alpha!r}"
+    is_whole = isinstance(alpha, int) and not isinstance(alpha, bool)
+    if not is_whole or not 1 <= alpha <= MOST_RECTANGLES:  # type: ignore[operator]
+        return f"parameters.alpha must be a whole number from 1 to {MOST_RECTANGLES}, got {alpha!r}"
     for name in ("max_delay", "lbf", "lbf_max"):
         value = given.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -192,7 +192,7 @@ def _apart(question: Question, proof: Proof, grid: list[Floats], level: int, abo
         mask = np.zeros(words, dtype=np.uint64)
         np.bitwise_or.at(mask, brokers // WORD, np.uint64(1) << brokers % WORD)
         part = tuple(slice(a, b) for a, b in zip(first[row], last[row], strict=True))
-        is_free = ~(taken[part] & mask).any(axis=-1)
+        is_free = np.asarray(~(taken[part] & mask).any(axis=-1))
         counts[part] += is_free
         taken[part] |= is_free[..., None] * mask
     return counts.reshape(-1)
