@@ -223,9 +223,9 @@ def test_a_copy_is_saved_by_several_who_leave_together(monkeypatch):
 def test_exact_packing_where_rent_is_nothing_beside_traffic(monkeypatch, has_table):
     if not has_table:
         no_tables(monkeypatch)
-    instance = Instance([3.0, 7.0, 2.0, 5.0], [[0, 1], [1, 2], [2, 3], [0, 3], [1, 3]], tau=1e9)
+    instance = Instance([9.0, 8.0, 6.0], [[0, 2], [1]], tau=1e9)
     workload = instance.workload(message_bytes=200.0)
-    mbps = 200 * 7.0 * 40 * 8 / 1e6 / workload.period_seconds
+    mbps = 200 * 9 * 3 / 0.8 * 8 / 1e6 / workload.period_seconds
     problem = fw.Provisioning(
         workload,
         tau=1e9,

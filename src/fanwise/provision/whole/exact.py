@@ -33,12 +33,15 @@ def solve(problem: Provisioning, run: Run) -> Staged:
     num_pairs = problem.workload.num_pairs
     if num_pairs > MAX_PAIRS:
         raise _too_large(f"{MAX_PAIRS:,} interests (here {num_pairs:,})")
-    with run.timed("table"):
+    with run.timed("select"):
         optimum = solve_by_table(problem, PATIENT)
+    run.seconds.setdefault("pack", 0.0)
     if optimum is not None:
         packing = optimum.packing._replace(is_optimal=True)
         return Staged(optimum.pairs, packing, optimum.cost, optimum.cost, "exhausted")
     start = search.solve_by_stages(problem, run)
+    if start.is_interrupted:
+        return start._replace(packing=start.packing._replace(is_optimal=False))
     program = Program(problem, start.packing, start.cost)
     if program.num_columns > MAX_COLUMNS:
         raise _too_large(
@@ -46,7 +49,7 @@ def solve(problem: Provisioning, run: Run) -> Staged:
             f"with up to {program.num_vms:,} machines)"
         )
     run.default_limits(time_limit=MAX_SECONDS)
-    with run.timed("program"), run.progress.step("solving with HiGHS"):
+    with run.timed("pack"), run.progress.step("solving with HiGHS"):
         answer = program.solve(
             start.pairs, start.packing, run, max_seconds=MAX_SECONDS, max_nodes=None
         )

@@ -38,8 +38,9 @@ Pack = Callable[[Provisioning, Csr, Run], Packing]
 
 def solve(problem: Provisioning, run: Run) -> Staged:
     """Return the cheapest plan that we can find."""
-    with run.timed("table"):
+    with run.timed("select"):
         optimum = solve_by_table(problem)
+    run.seconds.setdefault("pack", 0.0)
     if optimum is not None:
         return Staged(optimum.pairs, optimum.packing, optimum.cost, stopped="exhausted")
     staged = solve_by_stages(problem, run)
@@ -48,8 +49,8 @@ def solve(problem: Provisioning, run: Run) -> Staged:
     program = Program(problem, staged.packing, staged.cost)
     if program.num_columns > MAX_COLUMNS:
         return staged
-    run.default_limits(nodes=MAX_NODES)
-    with run.timed("program"), run.progress.step("solving with HiGHS"):
+    run.default_limits(nodes=MAX_NODES, time_limit=MAX_SECONDS)
+    with run.timed("pack"), run.progress.step("solving with HiGHS"):
         answer = program.solve(
             staged.pairs, staged.packing, run, max_seconds=MAX_SECONDS, max_nodes=MAX_NODES
         )
@@ -88,6 +89,7 @@ class _Search:
         self.best: Staged | None = None
         self.papers: list[tuple[Csr, float]] = []
         self.seen: list[Csr] = []
+        self.is_first = True  # where traffic is free, others that cost as much have less of it
         self.is_cut_short = False
 
     def result(self) -> Staged:
@@ -99,13 +101,18 @@ class _Search:
 
     def is_hopeless(self, least: float) -> bool:
         """Whether pairs that cost this at least cannot be cheaper than the best plan so far."""
-        return self.best is not None and least >= self.best.cost
+        if self.best is None:
+            return False
+        return least > self.best.cost if self.is_first else least >= self.best.cost
 
     def keep(self, pairs: Csr, packing: Packing) -> None:
         """Keep a plan if it is cheaper than the best so far."""
         cost = total_price(self.problem, packing)
-        if self.best is None or cost < self.best.cost:
+        if self.best is None:
             self.best = Staged(pairs, packing, cost)
+        elif cost < self.best.cost or (self.is_first and cost == self.best.cost):
+            self.best = Staged(pairs, packing, cost)
+            self.is_first = False
 
     def start(self) -> None:
         """Look at what the paper recommends."""
