@@ -39,7 +39,7 @@ def plan_of(made, brokers, boxes, **limits):
             filters.lo[broker, slot], filters.hi[broker, slot] = lo, hi
         filters.counts[broker] = len(some)
     tables = make_tables(np.array(brokers, dtype=np.int32), filters)
-    return make_plan(problem, "gr", Outcome(tables), None, Run())
+    return make_plan(problem, "balance", Outcome(tables), None, Run())
 
 
 def test_what_keeps_subscribers_is_counted():
