@@ -66,6 +66,8 @@ class Family:
         Names that a plan's parameters may have, beside seed, limits and the algorithm's knobs.
     proofs
         What evaluates the certificate of a plan, ``(workload, plan) -> bound``.
+    solver
+        On whose word a bound rests where its certificate is of the kind ``solver``.
     unchecked
         Metrics that verification does not recompute, each with the reason.
     explain, reproduce
@@ -94,6 +96,7 @@ class Family:
     columns: Mapping[str, Mapping[str, str]]
     parameters: tuple[str, ...]
     proofs: str | None = None
+    solver: str = "HiGHS, a solver"
     unchecked: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)
     explain: str | None = None
