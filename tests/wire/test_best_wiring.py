@@ -209,7 +209,7 @@ class TestStopping:
 
     def test_an_interrupt_while_users_migrate(self, monkeypatch):
         def interrupt(ground, state, run):
-            return 0, 0, True
+            return 0, 0, "interrupted"
 
         monkeypatch.setattr(best.migration, "migrate", interrupt)
         plan = self.problem.solve("best")

@@ -218,10 +218,10 @@ def _follow_the_paper(search: Search) -> tuple[list[IntArray], list[tuple[float,
     to_migrate = attachments if has_few else attachments[: 0 if search.is_large else 1]
     for attachment in to_migrate:
         state = make_state(ground, attachment)
-        num_moves, _, is_interrupted = migration.migrate(ground, state, unlimited)
+        num_moves, _, stopped = migration.migrate(ground, state, unlimited)
         search.metrics["moves"] += num_moves
         search.offer(state)
-        if is_interrupted:
+        if stopped == "interrupted":
             raise KeyboardInterrupt
     return attachments, keys
 

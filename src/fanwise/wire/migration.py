@@ -19,7 +19,7 @@ import numpy as np
 
 from fanwise.arrays.csr import IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.planning.problem import Outcome, Run
+from fanwise.planning.problem import Outcome, Run, Stopped
 from fanwise.wire import clustering, packing, random_wiring, steiner_mixing
 from fanwise.wire.ground import Ground
 from fanwise.wire.problem import Wiring, make_tables
@@ -44,12 +44,12 @@ def solve(problem: Wiring, run: Run) -> Outcome:
     start = run.settings.get("start", "packing")
     with run.timed("start"):
         state = make_state(ground, start_from(problem, start, run))
-    num_moves, num_rounds, is_interrupted = migrate(ground, state, run)
+    num_moves, num_rounds, stopped = migrate(ground, state, run)
     return Outcome(
         make_tables(ground, state.broker_of_user),
         metrics={"moves": num_moves, "rounds": num_rounds},
-        is_interrupted=is_interrupted,
-        stopped="limit" if run.is_over() else "exhausted",
+        is_interrupted=stopped == "interrupted",
+        stopped=stopped,
     )
 
 
@@ -64,27 +64,32 @@ def start_from(problem: Wiring, name: str, run: Run) -> IntArray:
     return packing.attach(problem)
 
 
-def migrate(ground: Ground, state: State, run: Run) -> tuple[int, int, bool]:
-    """Redirect users until no redirection helps; return moves, rounds and whether interrupted."""
+def migrate(ground: Ground, state: State, run: Run) -> tuple[int, int, Stopped]:
+    """Redirect users until no redirection helps; return moves, rounds and why it ended."""
     order = np.argsort(-ground.demand, kind="stable")
     num_moves = num_rounds = 0
+    stopped: Stopped = "limit"
     try:
         with run.progress.step("migrating") as step:
             num_moves += redirect(ground, state, order, True)
             while not run.is_over():
                 moved, before = 0, state.cost
+                is_whole = True
                 for start in range(0, len(order), BATCH):
                     moved += redirect(ground, state, order[start : start + BATCH], False)
                     if run.is_over():
+                        is_whole = start + BATCH >= len(order)
                         break
                 num_moves += moved
                 num_rounds += 1
                 step.note(f"round {num_rounds}, {moved:,} moves, cost {state.cost:,.6g}")
-                if not moved or not state.cost < before * (1 - LEAST_GAIN / 2):
-                    break  # what is saved beyond this is rounding, of which there is no end
+                # What is saved below the least gain is rounding, of which there is no end.
+                if is_whole and not before - state.cost > LEAST_GAIN / 2 * abs(before):
+                    stopped = "exhausted"
+                    break
     except KeyboardInterrupt:
-        return num_moves, num_rounds, True
-    return num_moves, num_rounds, False
+        stopped = "interrupted"
+    return num_moves, num_rounds, stopped
 
 
 @kernel
