@@ -213,6 +213,7 @@ def test_best_says_truthfully_why_it_ended():
     assert near.gap <= 0.9
     exact = problem.solve("best", gap=0, time_limit=20)
     assert exact.limits["gap"] == 0
+    assert exact.limits["idle_moves"] > 0
     assert exact.stopped == "work" if exact.gap else exact.gap == 0
     small = network(num_nodes=6, num_topics=4, max_degree=2).solve("best")
     assert small.stopped == "exhausted"

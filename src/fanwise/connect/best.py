@@ -237,6 +237,7 @@ def _improve(search: Search) -> None:
         search.run.random(),
         is_complete=search.saves_links,
     )
+    search.run.default_limits(idle_moves=moves.most_idle)
     next_look = LOOK * (len(search.edges) + 1)
     try:
         while not (moves.is_exhausted or search.is_over()):

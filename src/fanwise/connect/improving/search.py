@@ -64,7 +64,12 @@ class MoveSearch:
     @property
     def is_exhausted(self) -> bool:
         """Whether two cycles have brought nothing."""
-        return self.num_tried - self._last_gain > self._descent + 2 * self._cycle
+        return self.num_tried - self._last_gain > self.most_idle
+
+    @property
+    def most_idle(self) -> int:
+        """Moves without a better overlay after which the search ends."""
+        return self._descent + 2 * self._cycle
 
     def run_batch(self) -> bool:
         """Try some moves; say whether there is a new best overlay."""
