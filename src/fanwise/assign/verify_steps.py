@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fanwise.workload.content import ContentWorkload
 
 STEPS = 4
-MOST_WORK = 20_000_000
+MOST_WORK = 5_000_000
 """Subscribers times brokers above which the order of Gr* is not gone through again."""
 
 
