@@ -146,6 +146,8 @@ def test_prices_of_gpm_are_never_worse_than_the_papers_ratio(degree):
 
 
 def test_growing_under_other_limits_leaves_no_prices():
+    posed = Posed([[0], [0]], [1.0], max_degree=0)
+    assert prices_of_gpm(posed.problem(), NO_EDGES) is None
     posed = Posed([[0], [0], [0], [0]], [1.0], max_degree=[1, 1, 2, 1])
     assert prices_of_gpm(posed.problem(), as_edges([(0, 1), (2, 3)])) is None
     posed = Posed([[0], [0], [0], [0]], [1.0], max_degree=1, max_edges=2)

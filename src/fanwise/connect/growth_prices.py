@@ -88,7 +88,7 @@ def _whole_phases(edges: IntArray, degree: int, num_nodes: int) -> Iterator[tupl
             if row > start:
                 yield start, row
             start, largest = row, int(max(count[u], count[v]))
-    if largest == degree and np.count_nonzero(count < degree) <= 1:
+    if len(edges) and largest == degree and np.count_nonzero(count < degree) <= 1:
         yield start, len(edges)
 
 
