@@ -46,10 +46,7 @@ COMMANDS = {
         *("--plots", "{out}"),
     ),
     "generate": ("generate", "spotify", "--scale", "0.0005", "--out", "{out}"),
-    "music-trace": ("generate", "music-trace", "--events", "1000", "--out", "{out}"),
     "stats": ("stats", "{topics}", "--plots", "{out}"),
-    "export": ("export", "{plan}", "--workload", "{topics}", "--csv", "{out}"),
-    "explain": ("explain", "{plan}", "--workload", "{topics}"),
 }
 PLANNING = ("select", "select exact", "provision", "connect", "assign", "wire")
 
