@@ -144,6 +144,20 @@ def test_a_broker_without_a_limit_has_no_price():
         proven_bound(workload, replace(plan, proof=proof))
 
 
+@pytest.mark.parametrize("topology", ["mesh", "tree"])
+@pytest.mark.parametrize("capacity_factor", [0.5, 1.0])
+def test_a_third_party_on_leaves(topology, capacity_factor, tmp_path):
+    """With little room, channels need several brokers, and prices matter."""
+    workload = sparse(9, brokers=4, channels=5, audience=1.5, capacity_factor=2.5, seed=3)
+    problem = fw.Wiring(workload, topology=topology, capacity_factor=capacity_factor)
+    plan = problem.solve("exact", gap=0.05)
+    assert plan.proof.kind == "leaves"
+    fw.write_workload(workload, tmp_path / "workload")
+    plan.save(tmp_path / "plan")
+    found = certificate_wire.proven_bound(tmp_path / "workload", tmp_path / "plan")
+    assert found == pytest.approx(proven_bound(workload, plan), rel=1e-9)
+
+
 class TestLeaves:
     def test_a_search_is_kept_whole(self):
         plan = SEARCHED.solve("exact")
