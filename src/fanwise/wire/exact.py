@@ -121,7 +121,8 @@ def searched_bound(ground: Ground, by_prices: Bound) -> Bound:
     bound = known if is_done else min(known, open_bound(tree))
     if not np.isfinite(bound):
         return by_prices
-    return prove_by_search(question, order, bound * (1 - ROUNDING), by_prices)
+    found = prove_by_search(question, order, bound * (1 - ROUNDING), by_prices)
+    return found if found.value > by_prices.value else by_prices
 
 
 def begin_at_packing(ground: Ground, order: LongArray, question: Question) -> Search:

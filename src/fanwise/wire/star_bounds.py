@@ -82,7 +82,7 @@ def gathering_bound(
         stars = np.full((ground.num_channels, ground.num_brokers), -np.inf)
         gathered = np.ones(ground.num_channels)
         for core_share in CORE_SHARES[:left]:
-            parts = np.minimum(1.0, core_share * spent / link) if link > 0 else np.ones(len(spent))
+            parts = np.minimum(core_share * spent, link) / link if link > 0 else np.ones(len(spent))
             found = star_costs(indptr, users, ground.access, asked, ground.core, parts)
             found += (1 - parts[:, None]) * trees.T
             is_better = found.min(axis=1) > stars.min(axis=1)
