@@ -22,7 +22,7 @@ from fanwise.planning.problem import Bound
 from fanwise.planning.proof import Proof
 from fanwise.select.problem import Selection
 from fanwise.select.relaxing.gain_cuts import find_gains, mix_row
-from fanwise.select.relaxing.inequalities import ENOUGH, NUM_SETS, Parts, Sets
+from fanwise.select.relaxing.inequalities import ENOUGH, Parts, Sets
 from fanwise.select.relaxing.relaxation import (
     Fixed,
     Hints,
@@ -41,8 +41,6 @@ BYTES_EACH, FREE_BYTES = 16, 16 * 1024
 """How large tables may be: this much a subscriber and topic, and never too large below the rest."""
 LEAST_PRICE = 1e-10
 """Prices below this share of the weight are left out: they say nothing, and take long to add."""
-LARGE_PAIRS, LARGE_SETS = 1_000_000, 4
-"""Above so many pairs, fewer sets are kept: checking them takes time."""
 
 
 class Stored(NamedTuple):
@@ -64,7 +62,7 @@ def certify(problem: Selection, hints: Hints | None, prefix: str = "") -> Bound:
     nothing = Bound(total, Proof(kind="duals", tables={}, proves=total))
     if hints is None:
         return nothing
-    most = NUM_SETS if problem.workload.num_pairs <= LARGE_PAIRS else LARGE_SETS
+    most = hints.inequalities.parts.shape[1]
     allowed = allowed_bytes(problem)
     while True:
         stored = store(problem, hints, most)

@@ -22,6 +22,8 @@ Sets = npt.NDArray[np.uint8]
 Parts = npt.NDArray[np.uint8]
 
 NUM_SETS = 8
+LARGE_PAIRS, LARGE_SETS = 1_000_000, 4
+"""Above so many pairs, fewer sets are kept: checking them takes time."""
 MOST_PARTS = 127
 """Parts add up to at most this before another set takes as many: they stay within a byte."""
 LEAST_SHORTAGE = 2e-6
@@ -55,7 +57,8 @@ class Inequalities:
     def unfilled(cls, problem: Selection) -> Inequalities:
         """Return inequalities with one empty set each, coefficients still to be filled in."""
         num_pairs, num_subscribers = problem.workload.num_pairs, problem.workload.num_subscribers
-        parts = np.zeros((num_subscribers, NUM_SETS), dtype=np.uint8)
+        num_sets = NUM_SETS if num_pairs <= LARGE_PAIRS else LARGE_SETS
+        parts = np.zeros((num_subscribers, num_sets), dtype=np.uint8)
         parts[:, 0] = 1
         return cls(
             np.zeros(num_pairs, dtype=np.uint8),
