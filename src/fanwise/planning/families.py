@@ -109,7 +109,7 @@ PROVISION = Family(
             ),
             "exact": Algorithm(
                 "fanwise.provision.pairs.exact_pairs:choose_pairs",
-                "the cheapest cover of each subscriber, proven",
+                "the cheapest cover of each subscriber, proven; with exact packing, the optimum",
             ),
         },
         "pack": {
@@ -119,7 +119,7 @@ PROVISION = Family(
             ),
             "exact": Algorithm(
                 "fanwise.provision.machines.exact_packing:pack",
-                "the cheapest packing of the chosen pairs, by HiGHS; tens of topics",
+                "the cheapest packing of the chosen pairs, proven; tens of topics",
                 compared_to=20_000,
                 compared_for=10.0,
             ),

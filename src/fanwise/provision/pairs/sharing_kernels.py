@@ -240,7 +240,8 @@ def detour(
     join(rows, row, num_pairs, is_taken)
     prices[item - first] = CLOSED
     price, _ = cheapest_cover(rows.rate[first:last], prices[: last - first], rows.enough[row], room)
-    return price - saved
+    extra: float = price - saved
+    return extra
 
 
 @kernel
