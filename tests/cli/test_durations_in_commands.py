@@ -43,7 +43,7 @@ def test_the_same_words_everywhere(run, workload, tmp_path, option):
     assert done.status == 2
     assert is_one_line(done.err)
     name = option.split()[0]
-    assert f"The '{name}' parameter must be a duration " in done.err
+    assert f"{name}' parameter must be a duration " in done.err
     assert ", in seconds or as in 90s, 15m, 1h30m or 10d, got 'soon'." in done.err
     assert not (tmp_path / "out").exists()
 

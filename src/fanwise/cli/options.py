@@ -13,7 +13,7 @@ from fanwise.errors import FanwiseError, ParameterError
 
 def _time_limit(text: str) -> float:
     try:
-        return float(parse_duration(text, "time-limit", may_be_zero=True))
+        return float(parse_duration(text, "--time-limit", may_be_zero=True))
     except ParameterError as error:
         # Typer would say less of what is a ValueError too.
         raise FanwiseError(str(error)) from None
