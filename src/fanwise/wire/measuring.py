@@ -39,8 +39,13 @@ def measure(problem: Wiring, broker_of_user: IntArray) -> Measurement:
 
 
 def _largest_share(load: Any, capacity: Any) -> float | None:
-    """Return the largest load as a share of its capacity; None if none of either is limited."""
+    """Return the largest load as a share of its capacity; None if none of either is limited.
+
+    None as well where a capacity is so small, 0 say, that no number tells the share.
+    """
     used = np.isfinite(capacity) & (load > 0)
-    if not np.isfinite(capacity).any() or (capacity[used] == 0).any():
+    if not np.isfinite(capacity).any():
         return None
-    return float((load[used] / capacity[used]).max(initial=0.0))
+    with np.errstate(divide="ignore", over="ignore"):
+        share = float((load[used] / capacity[used]).max(initial=0.0))
+    return share if np.isfinite(share) else None

@@ -97,10 +97,12 @@ def _check_attachments(workload: ContentWorkload, plan: Plan, broker: Any) -> It
 def _largest_share(load: Any, capacity: Any) -> float | None:
     """Return the largest load over its capacity; None without capacities, or with one of 0."""
     is_limited = np.isfinite(capacity)
-    is_used = is_limited & (load > 0)
-    if not is_limited.any() or not capacity[is_used].all():
+    if not is_limited.any():
         return None
-    return float(np.max(load[is_used] / capacity[is_used], initial=0.0))
+    is_used = is_limited & (load > 0)
+    with np.errstate(divide="ignore", over="ignore"):
+        shares = load[is_used] / capacity[is_used]
+    return float(np.max(shares, initial=0.0)) if np.isfinite(shares).all() else None
 
 
 def _expected_links(
