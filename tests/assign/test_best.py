@@ -142,8 +142,8 @@ def test_is_never_worse_than_the_paper_and_feasible_wherever_max_flow_is(
     flow = max_flow(problem.groups, problem.limits(lbf_max))
     assert plan.feasible == (flow.num_left == 0)
     for algorithm in PAPER:
-        other = problem.solve(algorithm)
-        assert rank(problem, plan) <= rank(problem, other)
+        broken, value = rank(problem, problem.solve(algorithm))
+        assert rank(problem, plan) <= (broken, value * (1 + 1e-9))
 
 
 PAPER = ("gr", "gr-star", "gr-no-latency", "closest", "closest-no-balance", "balance", "slp")
@@ -206,7 +206,8 @@ def test_candidates_on_a_line_are_no_trap(points, candidates, least, copies):
     plan.verify()
     assert plan.objective <= least * (1 + 1e-9)
     others = [problem.solve(algorithm) for algorithm in PAPER]
-    assert all(plan.objective <= other.objective for other in others if other.feasible)
+    most = min(other.objective for other in others if other.feasible)
+    assert plan.objective <= most * (1 + 1e-9)
 
 
 def corners(copies):
