@@ -145,4 +145,22 @@ BREAKS = {
     "a wrong delay": set_metric(rms_delay=9.0),
     "no delay": set_metric(rms_delay=None),
     "a wrong deviation": set_metric(load_stdev=99.0),
+    "a wrong number of overloaded brokers": set_metric(overloaded=1),
+    "trouble where there is none": set_metric(trouble={"says": "load is too tight"}),
+    "a yardstick that is no number": set_metric(fractional="much"),
+    "a yardstick of nobody": set_metric(fractional_of=None),
+    "more rectangles than there can be": set_parameter(alpha=10**6),
+    "a side of other numbers": lambda plan: with_table(
+        plan,
+        "filters",
+        {
+            **columns_of(plan, "filters"),
+            "lo_0": columns_of(plan, "filters")["lo_0"].astype(np.float32),
+        },
+    ),
+    "a side too many": lambda plan: with_table(
+        plan,
+        "filters",
+        {**columns_of(plan, "filters"), "lo_2": columns_of(plan, "filters")["lo_1"]},
+    ),
 }
