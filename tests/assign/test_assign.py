@@ -106,7 +106,7 @@ def test_every_algorithm_tells_the_truth(algorithm, made, alpha, lbf):
         assert problem.least[0] <= problem.lbf_max * (1 + 1e-9)
         assert plan.bound <= plan.objective * (1 + 1e-9)
     else:
-        with pytest.raises(VerificationError, match="load|latency"):
+        with pytest.raises(VerificationError, match=r"load|latency"):
             plan.verify()
     with pytest.raises(VerificationError):
         replace(plan, feasible=not plan.feasible, gap=None).verify()
