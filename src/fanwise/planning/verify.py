@@ -310,8 +310,8 @@ def _check_bound(
         yield expect("proof.kind", bool(admits(workload, plan)),
                      "no bound of such a plan rests on a solver")  # fmt: skip
         result.remarks.append(
-            f"Bound not checked: {plan.bound:.10g} rests on the word of a solver (HiGHS, or a "
-            f"search too long to keep); what the certificate proves is {proven:.10g}."
+            f"Bound not checked: {plan.bound:.10g} rests on the word of {family.solver}; what the "
+            f"certificate proves is {proven:.10g}."
         )
         return
     yield expect("bound by its proof", carries(plan.bound),
