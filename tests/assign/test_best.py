@@ -210,9 +210,14 @@ def test_candidates_on_a_line_are_no_trap(points, candidates, least, copies):
     assert plan.objective <= most * (1 + 1e-9)
 
 
-def corners(copies):
-    """Two of four points must share a rectangle; only those on a line do so for nothing."""
-    four = [((0.0, 0.0),) * 2, ((2.0, 0.0),) * 2, ((0.0, 5.0),) * 2, ((7.0, 3.0),) * 2]
+def lines(copies):
+    """Two of four lines must share a rectangle; only those on one line do so for nothing."""
+    four = [
+        ((2.0, 0.0), (4.0, 0.0)),
+        ((2.0, 3.0), (4.0, 3.0)),
+        ((0.0, 3.0), (1.0, 3.0)),
+        ((2.0, 0.0), (2.0, 2.0)),
+    ]
     return Places(
         at=[[0.0, 0.0]] * (4 * copies),
         boxes=four * copies,
@@ -224,8 +229,8 @@ def corners(copies):
 
 
 @pytest.mark.parametrize("copies", [1, 3], ids=["exact", "beyond exact"])
-def test_three_rectangles_hold_four_points_for_nothing(copies):
-    problem = fw.Assignment(corners(copies).workload(), alpha=3)
+def test_three_rectangles_hold_four_lines_for_nothing(copies):
+    problem = fw.Assignment(lines(copies).workload(), alpha=3)
     assert problem.solve("gr-star").objective > 0
     plan = problem.solve("best")
     plan.verify()
@@ -302,7 +307,7 @@ def test_says_why_it_stopped():
     plan = problem.solve("best", effort=0.01)
     assert plan.stopped == "work"
     assert plan.limits["work"] == 0.01 * (6000 * 300 + 1_000_000)
-    tiny = fw.Assignment(corners(1).workload(), alpha=2)
+    tiny = fw.Assignment(lines(1).workload(), alpha=2)
     assert tiny.solve("best").stopped == "exhausted"
 
 
