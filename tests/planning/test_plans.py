@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from tests.families import CASES
+from tests.families import ALGORITHMS, CASES
 from tests.planning.test_common_suite import TIE_FREE
 from tests.strategies import Instance
 
@@ -190,3 +190,14 @@ def test_odd_numbers_are_found(value, place):
 
 def test_other_numbers_are_not_odd():
     assert find_odd_number({"a": [1, 2.5, True, None, "9" * 99, 2**63 - 1]}) is None
+
+
+@pytest.mark.parametrize(("family", "algorithm"), ALGORITHMS)
+def test_every_certificate_has_tables(family, algorithm, tmp_path):
+    """Also one that says next to nothing is there to be read."""
+    for number, instance in enumerate((TIE_FREE, Instance([], [], 5.0))):
+        plan = pose(family, instance).posed_for(algorithm).solve(algorithm)
+        plan.save(tmp_path / str(number))
+        files = sorted(path.name for path in (tmp_path / str(number) / "proof").iterdir())
+        assert files, algorithm
+        assert plan.proof.kind in ("duals", "leaves")

@@ -69,16 +69,22 @@ def make_proof(
             tables["start"] = pa.table({"u": start[:, 0].copy(), "v": start[:, 1].copy()})
             num_first = 0
         if num_first or prices.link or prices.cost:
-            tables["budgets"] = pa.table(
-                {
-                    "first_links": pa.array([num_first], pa.int32()),
-                    "link_price": pa.array([prices.link], kind),
-                    "cost_price": pa.array([prices.cost], kind),
-                }
-            )
+            tables["budgets"] = _budgets(num_first, prices.link, prices.cost, kind)
+    if not tables and tree is None:  # all prices are 0: say so, rather than nothing
+        tables["budgets"] = _budgets(0, 0.0, 0.0, pa.float64())
     if tree is not None:
         tables["tree"] = pa.table({"pair": pa.array(tree, pa.int8())})
     return Proof(kind="duals" if tree is None else "leaves", tables=tables, proves=float(bound))
+
+
+def _budgets(num_first: int, link: float, cost: float, kind: pa.DataType) -> pa.Table:
+    return pa.table(
+        {
+            "first_links": pa.array([num_first], pa.int32()),
+            "link_price": pa.array([link], kind),
+            "cost_price": pa.array([cost], kind),
+        }
+    )
 
 
 def _add_priced(

@@ -99,8 +99,10 @@ class Search:
     def final_bound(self) -> Bound:
         """Return the best bound that has a certificate."""
         tables: dict[Kind, dict[str, pa.Table]] = {
-            "everybody": {}, "paper": rule_tables("paper"), "alone": rule_tables("alone"),
-        }  # fmt: skip
+            "everybody": rule_tables("everybody"),
+            "paper": rule_tables("paper"),
+            "alone": rule_tables("alone"),
+        }
         if self.tables is not None:
             tables["prices"] = self.tables
         kind = min((kind for kind in self.bounds if kind in tables), key=self.bounds.__getitem__)

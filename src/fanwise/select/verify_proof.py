@@ -74,7 +74,9 @@ def evaluate(question: Question, proof: Proof | None, prefix: str) -> float:
 
 
 def _bound_by_rule(question: Question, rule: list[str]) -> float:
-    """Return a bound that needs no table: the paper's, or that of topics taken alone."""
+    """Return a bound that needs no prices: all weights, the paper's, or that of topics alone."""
+    if rule == ["everybody"]:
+        return question.rounded(float(question.weight.sum()))
     if rule == ["paper"]:
         bound = question.paper_bound()
         if bound is None:
@@ -84,7 +86,7 @@ def _bound_by_rule(question: Question, rule: list[str]) -> float:
         parts = [np.ones(len(question.weight), dtype=np.uint8)]
         price = question.change_price
         return _bound_by_prices(question, question.weight, parts, None, price)
-    raise ProofError("proof/rule.parquet must have one row, 'paper' or 'alone'")
+    raise ProofError("proof/rule.parquet must have one row: everybody, paper or alone")
 
 
 def _bound_by_prices(

@@ -32,7 +32,7 @@ from fanwise.select.relaxing.relaxation import (
 from fanwise.select.whole import counts_heads, whole
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
-Rule = Literal["paper", "alone"]
+Rule = Literal["everybody", "paper", "alone"]
 """The bound of Setty et al.; the knapsack over topics that each give what they would alone."""
 
 ROUNDING = 1e-11
@@ -59,7 +59,8 @@ def certify(problem: Selection, hints: Hints | None, prefix: str = "") -> Bound:
     begin with ``prefix``.
     """
     total = claimed(problem, float(problem.weight.sum()))
-    nothing = Bound(total, Proof(kind="duals", tables={}, proves=total))
+    rule = {prefix + name: table for name, table in rule_tables("everybody").items()}
+    nothing = Bound(total, Proof(kind="duals", tables=rule, proves=total))
     if hints is None:
         return nothing
     most = hints.inequalities.parts.shape[1]
