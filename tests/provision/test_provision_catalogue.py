@@ -1,7 +1,7 @@
 import pytest
 
 from fanwise.errors import InputError, ParameterError
-from fanwise.provision import verify
+from fanwise.provision import verify_parameters
 from fanwise.provision.catalogue import (
     BUILT_IN,
     Instance,
@@ -21,7 +21,7 @@ def write(tmp_path, text):
 def test_the_built_in_catalogue_is_the_contracts():
     assert resolve_catalogue(None) == BUILT_IN
     assert (Instance("c3.large", 0.15, 64.0), Instance("c3.xlarge", 0.30, 128.0)) == BUILT_IN
-    assert describe_catalogue(BUILT_IN) == verify.BUILT_IN
+    assert describe_catalogue(BUILT_IN) == verify_parameters.BUILT_IN
 
 
 def test_a_file_is_read(tmp_path):
