@@ -16,18 +16,18 @@ solved again. Where a subscriber has few covers, such rows are there from the st
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray
-from fanwise.planning.highs import run_highs
 from fanwise.planning.problem import Run, Stopped
 from fanwise.provision.catalogue import Instance
 from fanwise.provision.machines.packing import Packing, total_price
 from fanwise.provision.pairs.exact_pairs import cheapest_covers
 from fanwise.provision.problem import Provisioning
+from fanwise.provision.whole.asking import SAME, Row, ask_highs, why_stopped
 from fanwise.provision.whole.covers import (
     MAX_FOLLOWED,
     Wish,
@@ -38,8 +38,6 @@ from fanwise.provision.whole.covers import (
 
 SCALE = 1e4
 """The cost of the plan to start from as HiGHS sees it: it tells costs apart to about 1e-6."""
-SAME = 1e-9
-"""Relative: costs closer than this are equal."""
 LOOSE = 4e-6
 """Relative: by how much rows of events and bytes are loosened."""
 MOST_ROWS = 32
@@ -57,9 +55,6 @@ class Answer(NamedTuple):
     bound: float
     is_optimal: bool
     stopped: Stopped
-
-
-Row = tuple[list[int], list[float], float, float]
 
 
 class Program:
@@ -347,11 +342,14 @@ class Program:
         for _ in range(MAX_ROUNDS):
             left = max_seconds if run.time_limit is None else run.time_limit
             left = max(left - run.elapsed(), 0.0)
-            solver = self._ask(start, cost, gap, left, max_nodes)
+            limits = {"mip_rel_gap": gap, "time_limit": left}
+            if max_nodes is not None:
+                limits["mip_max_nodes"] = max_nodes
+            solver = ask_highs(self.rows, self.costs() * (SCALE / cost), start, limits)
             info = solver.getInfo()
             if math.isfinite(info.mip_dual_bound):
                 bound = max(bound, float(info.mip_dual_bound) * cost / SCALE)
-            status = _status(solver, gap)
+            status = why_stopped(solver, gap)
             columns = np.asarray(solver.getSolution().col_value)
             if len(columns) != self.num_columns:
                 break
@@ -372,51 +370,3 @@ class Program:
         if is_optimal or bound > least:
             bound = least
         return Answer(pairs, packing, least, bound, is_optimal, status)
-
-    def _ask(
-        self, start: FloatArray, cost: float, gap: float, seconds: float, max_nodes: int | None
-    ) -> Any:
-        """Hand the program to HiGHS, with a plan to start from."""
-        import highspy
-
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = self.num_columns, len(self.rows)
-        model.col_cost_ = self.costs() * (SCALE / cost)
-        model.col_lower_ = np.zeros(self.num_columns)
-        model.col_upper_ = np.ones(self.num_columns)
-        model.row_lower_ = np.array([row[2] for row in self.rows])
-        model.row_upper_ = np.array([row[3] for row in self.rows])
-        lengths = [len(row[0]) for row in self.rows]
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = np.cumsum([0, *lengths]).astype(np.int32)
-        model.a_matrix_.index_ = np.concatenate([row[0] for row in self.rows]).astype(np.int32)
-        model.a_matrix_.value_ = np.concatenate([row[1] for row in self.rows])
-        model.integrality_ = [highspy.HighsVarType.kInteger] * self.num_columns
-        solver = highspy.Highs()
-        solver.silent()
-        solver.setOptionValue("threads", 1)  # the same plan on any machine
-        solver.setOptionValue("mip_rel_gap", gap)
-        solver.setOptionValue("mip_abs_gap", 0.0)
-        solver.setOptionValue("time_limit", seconds)
-        if max_nodes is not None:
-            solver.setOptionValue("mip_max_nodes", max_nodes)
-        solver.passModel(model)
-        hint = highspy.HighsSolution()
-        hint.col_value = start
-        solver.setSolution(hint)
-        run_highs(solver)
-        return solver
-
-
-def _status(solver: Any, gap: float) -> Stopped:
-    """Say why HiGHS stopped."""
-    import highspy
-
-    status = solver.getModelStatus()
-    if status == highspy.HighsModelStatus.kOptimal:
-        if solver.getInfo().mip_gap <= SAME:
-            return "exhausted"
-        return "gap" if gap > 0 and solver.getInfo().mip_gap <= gap * (1 + SAME) else "work"
-    if status == highspy.HighsModelStatus.kInterrupt:
-        return "interrupted"
-    return "limit" if status == highspy.HighsModelStatus.kTimeLimit else "work"
