@@ -223,7 +223,6 @@ def test_only_small_plans_of_exact_and_best_may_rest_on_a_solver(monkeypatch):
         plan = small_plan(algorithm)
         assert may_rest_on_solver(plan.source, plan) is (algorithm in ("exact", "best"))
     monkeypatch.setattr(branching, "MAX_PAIRS", 0)
-    monkeypatch.setattr(branching, "TINY_PAIRS", 0)
     rng = np.random.default_rng(3)
     pairs = np.unique(np.column_stack([rng.integers(0, 60, 400), rng.integers(0, 30, 400)]), axis=0)
     workload = fw.TopicWorkload.from_arrays(rng.integers(1, 40, 30), *pairs.T)

@@ -14,7 +14,7 @@ import fanwise as fw
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.families import FAMILIES
 from fanwise.planning.verify import examine
-from fanwise.select import best
+from fanwise.select import best, stopping
 from fanwise.select.milp import solve_milp
 from fanwise.select.problem import METRICS, served_topics
 from fanwise.select.stability import stable
@@ -125,7 +125,7 @@ def test_plans_say_which_limits_were_in_force_and_which_one_ended_them():
     before = Previous("before", np.arange(120) % 3 == 0, 0)
     near = replace(problem, capacity="60%", previous=before, max_changes=6)
     plan = near.solve("best", time_limit=1.0)
-    assert plan.limits == {"time_limit": 1.0, "gap": best.DEFAULT_GAP}
+    assert plan.limits == {"time_limit": 1.0, "gap": stopping.DEFAULT_GAP}
     assert near.solve("greedy").stopped == "exhausted"
 
 
@@ -163,3 +163,22 @@ def test_a_plan_over_the_capacity_fails_whether_it_admits_it_or_not():
             gap=None,
         )
         assert "capacity" in examine(problem.workload, false).first
+
+
+def test_who_is_just_about_satisfied_counts_either_way():
+    """1e6 of 1e6 + 0.001 is short by the tolerance itself: sums decide, and both are right."""
+    workload = fw.TopicWorkload.from_arrays([1e-3, 1e6], [0, 0], [0, 1], cost=[2.5, 0.0])
+    for metric in ("binary", "fractional"):
+        for algorithm in ("best", "exact", "greedy"):
+            problem = fw.Selection(workload, tau=1e7, capacity=1.0, metric=metric)
+            problem.solve(algorithm).verify()
+
+
+def test_tiny_questions_leave_no_gap():
+    """A gap of 1e-4 may be left, but not where all selections are searched anyway."""
+    workload = fw.TopicWorkload.from_arrays(
+        [100.0, 100.001, 57.0], [0, 1, 2], [0, 1, 2], cost=[1.0, 1.0, 1.0], weight=[1.0, 1.00001, 1]
+    )
+    problem = fw.Selection(workload, tau=200, capacity=1.0)
+    assert problem.solve("best").objective == problem.solve("exact").objective == 1.00001
+    assert problem.solve("best").limits["gap"] == 0.0

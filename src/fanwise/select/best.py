@@ -29,11 +29,10 @@ from fanwise.select.relaxing.relaxation import Relaxation
 from fanwise.select.relaxing.tightening import fit_to, plain_relaxation, tighten
 from fanwise.select.stability import stable
 from fanwise.select.stability.changes import nearest
-from fanwise.select.stopping import is_reached, why_stopped
+from fanwise.select.stopping import TINY_PAIRS, is_reached, target_gap, why_stopped
 from fanwise.select.whole import whole
 
 DEFAULT_TIME_LIMIT = 60.0
-DEFAULT_GAP = 1e-4
 FIRST_ITERATIONS, ITERATIONS, STEPS = 20, 10, 3
 DROPS = (0.1, 0.03, 0.01)
 """Shares of the capacity given back and spent anew, large steps first."""
@@ -70,7 +69,7 @@ class Search:
         self.relaxation: Relaxation | None = None
         self.is_interrupted = False
         self._limit = DEFAULT_TIME_LIMIT if run.time_limit is None else run.time_limit
-        self.gap = DEFAULT_GAP if run.gap is None else run.gap
+        self.gap = target_gap(problem, run)
         self._show()
 
     def offer(self, served: Served) -> bool:
@@ -136,7 +135,7 @@ class Search:
 
 def solve(problem: Selection, run: Run) -> Outcome:
     """Improve selection and bound until they meet, or time is up."""
-    run.default_limits(time_limit=DEFAULT_TIME_LIMIT, gap=DEFAULT_GAP)
+    run.default_limits(time_limit=DEFAULT_TIME_LIMIT, gap=target_gap(problem, run))
     if problem.weighs_changes:
         return _solve_stable(problem, run)
     search = _search_for(problem, run, "best selection")
@@ -181,7 +180,7 @@ def _search_for(problem: Selection, run: Run, title: str) -> Search:
 
 def _search(search: Search) -> None:
     problem, pairs = search.problem, search.problem.workload.num_pairs
-    if pairs <= branching.TINY_PAIRS and _branch(search):
+    if pairs <= TINY_PAIRS and _branch(search):
         return
     if search.is_over():
         return

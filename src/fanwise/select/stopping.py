@@ -6,11 +6,21 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.planning.plan import certified_gap
-from fanwise.planning.problem import Stopped
+from fanwise.planning.problem import Run, Stopped
 from fanwise.select.problem import Selection
 
 ROUNDING = 1e-8
 """Gaps below this are none: thresholds and sums are as blurred."""
+DEFAULT_GAP = 1e-4
+TINY_PAIRS = 150
+"""Up to so many pairs all selections are searched, so that no gap need be left."""
+
+
+def target_gap(problem: Selection, run: Run) -> float:
+    """Return the gap at which a search may stop: the one asked for, or the default."""
+    if run.gap is not None:
+        return run.gap
+    return 0.0 if problem.workload.num_pairs <= TINY_PAIRS else DEFAULT_GAP
 
 
 def is_reached(problem: Selection, served: npt.NDArray[np.bool_], bound: float, gap: float) -> bool:

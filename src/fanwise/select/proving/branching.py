@@ -24,8 +24,8 @@ from fanwise.select.proving.certificate import allowed_bytes, claimed, size_of
 
 Served = npt.NDArray[np.bool_]
 
-TINY_PAIRS, MAX_PAIRS = 150, 2_000
-"""Instances that are searched through whatever the time limit, and those that are at all."""
+MAX_PAIRS = 2_000
+"""Instances that are searched through at all."""
 MAX_LEAVES = 3000
 MAX_WORK = 1_000_000
 """Pairs x leaves: what a search may look at in all."""

@@ -32,7 +32,7 @@ from fanwise.select.relaxing.relaxation import Relaxation
 from fanwise.select.relaxing.tightening import fit_to, plain_relaxation, tighten
 from fanwise.select.stability.changes import nearest
 from fanwise.select.stability.near import Near
-from fanwise.select.stopping import is_reached, why_stopped
+from fanwise.select.stopping import TINY_PAIRS, is_reached, target_gap, why_stopped
 from fanwise.select.whole import whole
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
@@ -46,7 +46,6 @@ WORTHWHILE = 1e-4
 LEAST_PRICE, MIN_FACTOR = 1e-3, 1.02
 """The price of a change moves by a factor that shrinks from two to this."""
 SMALL_PAIRS = 20_000
-DEFAULT_GAP = 1e-4
 
 
 def solve_near(
@@ -85,7 +84,7 @@ def solve_near(
                     _improve_and_prove(stable, proof, run, step)
         except KeyboardInterrupt:
             is_interrupted = True
-    gap = DEFAULT_GAP if run.gap is None else run.gap
+    gap = target_gap(problem, run)
     own, served = proof.bound(), stable.served
     near = Near(problem, starts[0], bound)
     if problem.max_changes is None:
@@ -104,8 +103,8 @@ def solve_near(
 
 def _improve_and_prove(stable: Stable, proof: Proving, run: Run, step: Step) -> None:
     """Make the plan better and bound it, small instances by searching through all of them."""
-    problem, gap = stable.problem, DEFAULT_GAP if run.gap is None else run.gap
-    if problem.workload.num_pairs <= branching.TINY_PAIRS and proof.settle(gap):
+    problem, gap = stable.problem, target_gap(stable.problem, run)
+    if problem.workload.num_pairs <= TINY_PAIRS and proof.settle(gap):
         return
     improve(stable, run)
     step.note(f"value {stable.value:,.6g}")
