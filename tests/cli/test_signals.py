@@ -331,3 +331,30 @@ def test_a_plan_whose_bound_is_interrupted_is_kept(run, inputs, tmp_path, monkey
     assert done.status == 130
     plan = fw.read_plan(tmp_path / "plan")
     assert (plan.stopped, plan.bound, plan.gap) == ("interrupted", None, None)
+
+
+LOST_IN_A_FINALISER = """
+import os, signal, time
+from fanwise.cli.signals import Listener
+
+class Dropped:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        sum(range(10))
+
+try:
+    with Listener().listening(to_the_end=False):
+        Dropped()
+        time.sleep(60)
+        print("lost")
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_a_signal_that_python_drops_in_a_finaliser_is_sent_again():
+    done = subprocess.run(
+        [sys.executable, "-c", LOST_IN_A_FINALISER], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "heard\n"
+    assert done.stderr == ""

@@ -68,7 +68,9 @@ def test_an_overloaded_plan_is_written_and_says_so(run, tmp_path):
     assert done.status == 1
     assert done.json["feasible"] is False
     assert done.json["metrics"]["overloaded"] > 0
-    assert run("verify", tmp_path / "content", tmp_path / "p").status == 0
+    checked = run("verify", tmp_path / "content", tmp_path / "p")  # to admit it does not help
+    assert checked.status == 1
+    assert "above its capacity" in checked.err
     more = ("--capacity-factor", 100, "-a", "packing")
     assert run(*wire(tmp_path / "content", tmp_path / "q", *more)).status == 0
 

@@ -71,7 +71,7 @@ def test_usage_errors_are_one_line_and_need_no_spark(run, files, tmp_path):
         ("--space", "0:1", "one pair lo:hi"),
         ("--space", "0-1,2:3", "LO:HI for each attribute"),
         ("--publisher", "north", "numbers, as in 0.5,0.5"),
-        ("--window", "soon", "length of time"),
+        ("--window", "soon", "a duration > 0"),
         ("--max-bad-rows", "some", "max-bad-rows"),
         ("--brokers-format", "xml", "csv, json, parquet, edges"),
     ):

@@ -93,7 +93,7 @@ def test_usage_errors_are_one_line_and_need_no_spark(run, files, tmp_path):
     refused(*files, "--out", tmp_path / "there", says="there: exists already")
     refused(*files[:2], *new, says="--edges")
     refused(*files, "--edges", "x", *new, says="not both")
-    refused(*files, *new, "--window", "soon", says="length of time")
+    refused(*files, *new, "--window", "soon", says="a duration > 0")
     refused(*files, *new, "--from", "then", says="'from' parameter")
     refused(*files, *new, "--from", "5", "--to", "4", says="later than --from")
     refused(*files, *new, "--max-bad-rows", "some", says="max-bad-rows")

@@ -201,3 +201,13 @@ def test_every_certificate_has_tables(family, algorithm, tmp_path):
         files = sorted(path.name for path in (tmp_path / str(number) / "proof").iterdir())
         assert files, algorithm
         assert plan.proof.kind in ("duals", "leaves")
+
+
+def test_columns_whose_names_are_no_text_are_refused(plans, tmp_path):
+    plans["select"].save(tmp_path / "plan")
+    file = tmp_path / "plan" / "topics.parquet"
+    content = file.read_bytes()
+    assert content.count(b"served") > 1
+    file.write_bytes(content.replace(b"served", b"ser\x96ed"))
+    with pytest.raises(PlanError, match=r"topics\.parquet: not readable"):
+        fw.read_plan(tmp_path / "plan")

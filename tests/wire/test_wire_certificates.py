@@ -182,7 +182,7 @@ class TestLeaves:
             assert (plan.proof.kind, plan.gap) == ("solver", 0)
             result = plan.verify()
             assert not result.is_bound_checked
-            assert any("too long to keep" in remark for remark in result.remarks)
+            assert any("too many to keep" in remark for remark in result.remarks)
             assert 0 < plan.proof.proves < plan.objective
         packed = fw.Wiring(SEARCHED.workload).solve("packing")
         assert packed.proof.kind != "solver"

@@ -37,6 +37,7 @@ class Listener:
     def __init__(self) -> None:
         self.received: int | None = None
         self._is_done = False
+        self._num_repeats = 0
 
     @property
     def status(self) -> int | None:
@@ -56,11 +57,13 @@ class Listener:
         # Who was started with Ctrl-C ignored, as behind nohup, goes on ignoring it.
         heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
         before = {number: signal.signal(number, self._raise) for number in heard}
+        hook, sys.unraisablehook = sys.unraisablehook, self._raise_again
         try:
             yield
         finally:
             self._is_done = True
             if not to_the_end:
+                sys.unraisablehook = hook
                 signal.set_wakeup_fd(former)
                 for number, handler in before.items():
                     signal.signal(number, handler)
@@ -74,6 +77,17 @@ class Listener:
             raise KeyboardInterrupt
         raise SystemExit(128 + number)
 
+    def _raise_again(self, lost: sys.UnraisableHookArgs) -> None:
+        """Send the signal again where Python dropped what it raised, as it does in finalisers."""
+        if self.received is None or not isinstance(lost.exc_value, KeyboardInterrupt | SystemExit):
+            sys.__unraisablehook__(lost)
+            return
+        number, self.received = self.received, None
+        self._num_repeats += 1
+        main = threading.main_thread().ident
+        if main is not None:
+            threading.Timer(0.01, signal.pthread_kill, (main, number)).start()
+
     def _watch(self, ear: int) -> None:
         """End the process where the main thread cannot."""
         heard: list[int] = []
@@ -86,7 +100,11 @@ class Listener:
             if not numbers:
                 os.close(ear)
                 return
-            heard += [number for number in numbers if number in SIGNALS]
+            for number in numbers:
+                if number in SIGNALS and self._num_repeats:
+                    self._num_repeats -= 1
+                elif number in SIGNALS:
+                    heard.append(number)
             if len(heard) > 1:
                 end_at_once(heard[-1])
 

@@ -330,7 +330,8 @@ def read_table(path: Path, keys: tuple[str, ...]) -> pa.Table:
     """Read a table of a plan, and check the columns that identify a row."""
     try:
         table = pa.concat_tables([pq.read_table(part) for part in plan_parts(path)])
-    except (pa.ArrowException, OSError) as error:
+        _ = table.column_names  # names that are no text are found only here
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise not_readable(path, error) from None
     check_keys(path, table, keys)
     return table

@@ -216,7 +216,7 @@ class ParquetTable:
                     )
                 wanted = [name for name in present if _matches(name, (*needed, *optional))]
                 tables.append(file.read(columns=wanted))
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 reason = str(error).splitlines()[0]
                 raise WorkloadError(
                     f"{part}: not readable as Parquet, cut or damaged ({reason}); write it again."
