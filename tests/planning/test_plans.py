@@ -6,12 +6,14 @@ import json
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.families import ALGORITHMS, CASES
 from tests.planning.test_common_suite import TIE_FREE
 from tests.strategies import Instance
 
 import fanwise as fw
+from fanwise.cli.main import main
 from fanwise.errors import PlanError, VerificationError
 from fanwise.planning.families import FAMILIES
 from fanwise.planning.plan import warnings_for
@@ -211,3 +213,40 @@ def test_columns_whose_names_are_no_text_are_refused(plans, tmp_path):
     file.write_bytes(content.replace(b"served", b"ser\x96ed"))
     with pytest.raises(PlanError, match=r"topics\.parquet: not readable"):
         fw.read_plan(tmp_path / "plan")
+
+
+@pytest.mark.parametrize(
+    ("family", "table", "key"), [("provision", "allocation", "vm"), ("select", "topics", "topic")]
+)
+def test_a_column_that_stands_twice_is_refused(family, table, key, plans, tmp_path, capsys):
+    plan = plans[family]
+    plan.save(tmp_path / "plan")
+    fw.write_workload(plan.source, tmp_path / "workload")
+    file = tmp_path / "plan" / f"{table}.parquet"
+    kept = pq.read_table(file)
+    pq.write_table(kept.append_column(key, kept.column(key)), file)
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", str(tmp_path / "workload"), str(tmp_path / "plan")])
+    assert ended.value.code == 2
+    assert f"{table}.parquet" in capsys.readouterr().err
+
+
+@every_family
+def test_the_kind_of_a_proof_must_be_that_of_its_tables(family, plans):
+    plan = plans[family]
+    other = "leaves" if plan.proof.kind == "duals" else "duals"
+    result = examine(plan.source, replace(plan, proof=replace(plan.proof, kind=other)))
+    assert not result.holds
+    assert (result.first or "").startswith("proof")
+
+
+@every_family
+def test_a_missing_or_overflowing_parameter_is_named(family, plans):
+    plan = plans[family]
+    name = {"select": "capacity", "provision": "message_bytes", "connect": "topic_weight",
+            "assign": "max_delay", "wire": "core_factor"}[family]  # fmt: skip
+    left = {key: value for key, value in plan.parameters.items() if key != name}
+    assert name in (examine(plan.source, replace(plan, parameters=left)).first or "")
+    if name != "topic_weight":
+        huge = replace(plan, parameters={**plan.parameters, name: 1e308})
+        assert (examine(plan.source, huge).first or "").startswith(f"parameters.{name}: must be")

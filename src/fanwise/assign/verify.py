@@ -193,10 +193,7 @@ def _check_search(workload: ContentWorkload, plan: Plan, broker: Any) -> Iterato
                 yield expect_metric(plan, "lbf_reached", known[step])
     if plan.algorithm == "exact":
         is_proven = plan.bound is not None and is_close(plan.bound, plan.objective)
-        stated = metrics.get("proven")
-        is_right = isinstance(stated, bool) and (is_proven or not stated)
-        problem = None if is_right else f"says {stated!r}, but the bound is {plan.bound}"
-        yield Check("metrics.proven", problem, "proven")
+        yield expect_metric(plan, "proven", is_proven)
         if workload.num_subscribers <= MOST_SUBSCRIBERS:
             found = count_assignments(pose(workload, parameters))
             yield expect_metric(plan, "assignments", found)

@@ -121,7 +121,7 @@ def show_plan(plan: Plan, facts: Facts, out: Path, amount: Callable[[Any], str])
         *facts,
         ("bound on the optimum", amount(plan.bound)),
         ("certified gap", describe_gap(plan)),
-        ("stopped by", describe_stop(plan)),
+        ("stopped by", plan.stopped_by),
         ("seconds", round(plan.seconds["total"], 2)),
     ]
     if "empty-question" in plan.warnings:
@@ -144,19 +144,6 @@ def describe_gap(plan: Plan) -> str:
     elif plan.gap is not None and plan.proof is not None and plan.proof.kind == "solver":
         text += f" (by the solver's word; the certificate proves {plan.proof.proves:,.6g})"
     return text
-
-
-def describe_stop(plan: Plan) -> str:
-    """Say why the algorithm ended, with the limit that ended it."""
-    limits = plan.limits
-    words = {
-        "gap": f"the gap asked for ({console.percent(limits.get('gap'))})",
-        "limit": f"the time limit ({limits.get('time_limit', 0):g} s)",
-        "work": "its own limit on work",
-        "exhausted": "nothing left to try",
-        "interrupted": "an interruption",
-    }
-    return words.get(plan.stopped or "", "unknown")
 
 
 def check_algorithm(family: str, name: str, stage: str = "algorithm") -> str:

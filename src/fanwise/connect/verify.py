@@ -196,7 +196,7 @@ def _check_objective(workload: TopicWorkload, plan: Plan, u: Ints, v: Ints) -> I
 
 def _check_search(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     """Check what algorithms say of themselves, where it follows from something else."""
-    if "proven" in plan.metrics:
+    if "proven" in plan.metrics or plan.algorithm == "exact":
         is_met = plan.bound is not None and at_most(plan.bound, plan.objective)
         yield expect_metric(plan, "proven", is_met)
     if "messages_per_node" in plan.metrics:

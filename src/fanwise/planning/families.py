@@ -415,6 +415,7 @@ WIRE = Family(
     },
     parameters=("topology", "core_factor", "capacity_factor"),
     proofs="fanwise.wire.verify_proof:proven_bound",
+    leaves=("nodes",),
     solver="its own search, whose cases are too many to keep",
     unchecked={
         "core_steiner": "what a heuristic for Steiner trees came to; it lies within half of core "

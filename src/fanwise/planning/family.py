@@ -66,6 +66,8 @@ class Family:
         Names that a plan's parameters may have, beside seed, limits and the algorithm's knobs.
     proofs
         What evaluates the certificate of a plan, ``(workload, plan) -> bound``.
+    leaves
+        Tables that a certificate of the kind ``leaves`` has, and no other kind.
     solver
         On whose word a bound rests where its certificate is of the kind ``solver``.
     unchecked
@@ -96,6 +98,7 @@ class Family:
     columns: Mapping[str, Mapping[str, str]]
     parameters: tuple[str, ...]
     proofs: str | None = None
+    leaves: tuple[str, ...] = ("tree", "leaves")
     solver: str = "HiGHS, a solver"
     unchecked: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)

@@ -110,6 +110,20 @@ class Plan:
 
         return verify(self._source(workload), self)
 
+    @property
+    def stopped_by(self) -> str:
+        """Why the algorithm ended, in words, with the limit that ended it."""
+        from fanwise.wording import percent
+
+        words = {
+            "gap": f"the gap asked for ({percent(self.limits.get('gap'))})",
+            "limit": f"the time limit ({self.limits.get('time_limit', 0):g} s)",
+            "work": "its own limit on work",
+            "exhausted": "nothing left to try",
+            "interrupted": "an interruption",
+        }
+        return words.get(self.stopped or "", "unknown")
+
     def compute_id(self) -> str:
         """Hash the contents anew, whatever :attr:`id` says."""
         return plan_id(self.problem, self.algorithm, self.parameters, self.tables)
@@ -357,6 +371,8 @@ def check_keys(path: Path, table: pa.Table | pa.RecordBatch, keys: Sequence[str]
         if key not in table.schema.names:
             present = ", ".join(map(repr, table.schema.names)) or "none"
             raise PlanError(f"{path}: no column {key!r}; it has {present}.")
+        if table.schema.names.count(key) > 1:
+            raise PlanError(f"{path}: column {key!r} is there more than once.")
         column = table.column(key)
         if not pa.types.is_integer(column.type):
             raise PlanError(f"{path}: column {key!r} has type {column.type}, int32 is needed.")

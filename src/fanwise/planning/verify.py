@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from fanwise.errors import ParameterError, VerificationError
@@ -22,6 +23,7 @@ from fanwise.planning.plan import Plan, certified_gap
 from fanwise.planning.proof import KIND_TESTS, KINDS
 from fanwise.workload.json_numbers import find_odd_number
 from fanwise.workload.topic import RELATIVE_TOLERANCE
+from fanwise.workload.validation import LARGEST
 
 if TYPE_CHECKING:
     from fanwise.workload.topic import TopicWorkload
@@ -147,23 +149,31 @@ def examine(
     """
     result = Verification()
     try:
-        for check in _all_checks(workload, plan, result):
-            result.checks.append(check)
-            heard(check)
-            if not check.holds:
-                break  # later checks would build on what is already known to be wrong
+        with np.errstate(all="ignore"):  # what overflows is compared, and found to be wrong
+            _check_all(workload, plan, result, heard)
     except VerificationError as error:
         result.checks.append(Check("proof", str(error).rstrip(".")))
         heard(result.checks[-1])
     except NOT_OF_THE_KIND as error:
         reason = " ".join(str(error).split()) or "no reason given"
-        result.checks.append(
-            Check("form", f"cannot be checked, something is of another kind than it must be "
-                  f"({type(error).__name__}: {reason})")
-        )  # fmt: skip
+        what = "something is of another kind than it must be"
+        if isinstance(error, KeyError):
+            what = "an entry that such a plan needs is missing"
+        words = f"cannot be checked, {what} ({type(error).__name__}: {reason})"
+        result.checks.append(Check("form", words))
         heard(result.checks[-1])
     result.is_bound_checked = result.is_bound_checked and result.holds
     return result
+
+
+def _check_all(
+    workload: Any, plan: Plan, result: Verification, heard: Callable[[Check], None]
+) -> None:
+    for check in _all_checks(workload, plan, result):
+        result.checks.append(check)
+        heard(check)
+        if not check.holds:
+            return  # later checks would build on what is already known to be wrong
 
 
 def checks(workload: TopicWorkload | Any, plan: Plan) -> Iterator[Check]:
@@ -244,6 +254,8 @@ def _check_parameters(family: Family, plan: Plan) -> Iterator[Check]:
     knobs = {key: knob for entry in algorithms for key, knob in entry.settings.items()}
     for name, value in plan.parameters.items():
         where = f"parameters.{name}"
+        if _is_number(value) and not -LARGEST <= value <= LARGEST:
+            yield Check(where, f"must be within {LARGEST:g} of 0, got {value!r}")
         if name == "seed":
             is_right = isinstance(value, int) and not isinstance(value, bool) and value >= 0
             yield expect(where, is_right, f"must be a whole number >= 0, got {value!r}")
@@ -294,6 +306,9 @@ def _check_bound(
         result.remarks.append("Bound not checked: the plan carries no proof of it.")
         return
     yield expect("proof", proof.kind in KINDS, f"the kind {proof.kind!r} is unknown")
+    has_leaves = any(name in family.leaves for name in proof.tables)
+    yield expect("proof.kind", (proof.kind == "leaves") == has_leaves or proof.kind == "solver",
+                 f"is {proof.kind}, but the tables are those of another kind")  # fmt: skip
     if family.proofs is None:
         yield Check("proof", f"{family.name} plans have none that can be checked")
         return

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from fanwise.errors import PlanError, VerificationError
+from fanwise.errors import PlanError
 from fanwise.planning.explanation import Listing, Passage
 from fanwise.planning.export import named_tables
 from fanwise.planning.families import find_family
 from fanwise.planning.family import load
-from fanwise.planning.plan import Plan
+from fanwise.planning.plan import Plan, certified_gap
+from fanwise.planning.verify import Verification, examine
 from fanwise.report.page import Facts, Item, Picture, Section, Table, Text, Verdict
 from fanwise.report.provisionings import money_items
 from fanwise.wording import money, number, percent
@@ -33,20 +34,26 @@ def plan_section(plan: Plan, workload: TopicWorkload, *, title: str | None = Non
     title
         Heading, by default the problem and the algorithm.
     """
-    verdict = verification(plan, workload)
+    result = examine(workload, plan)
+    verdict = verdict_on(result)
+    is_checked = result.is_bound_checked
     items: list[Item] = [
         Text(f"Decides {find_family(plan.problem).question}."),
         Facts(
             [
                 (NAMES.get(plan.problem, "objective"), _amount(plan, plan.objective)),
-                (f"proven {_side(plan)} bound", _amount(plan, plan.bound)),
-                ("certified gap", _gap(plan)),
+                (
+                    f"{'proven' if is_checked else 'claimed'} {_side(plan)} bound",
+                    _amount(plan, plan.bound),
+                ),
+                ("certified gap" if is_checked else "gap to the claim", _gap(plan)),
                 ("limits", "all kept" if plan.feasible else "broken"),
+                ("stopped by", plan.stopped_by),
             ],
             is_prominent=True,
         ),
         verdict,
-        Text(_certificate(plan)),
+        Text(_certificate(plan, result)),
     ]
     if verdict.holds:  # a broken plan's tables may name things that do not exist
         items += [Picture(caption, figure) for caption, figure in plan.figures(workload).items()]
@@ -78,7 +85,7 @@ def overview_section(plans: Iterable[Plan], *, title: str = "Plans") -> Section:
             plan.algorithm,
             _amount(plan, plan.objective),
             _amount(plan, plan.bound),
-            _gap(plan),
+            _gap(plan) if _has_proof(plan) else f"{_gap(plan)} (claimed)",
             "kept" if plan.feasible else "broken",
             plan.seconds.get("total", sum(plan.seconds.values())),
         ]
@@ -88,12 +95,10 @@ def overview_section(plans: Iterable[Plan], *, title: str = "Plans") -> Section:
     return Section(title, [Table(columns, rows)])
 
 
-def verification(plan: Plan, workload: TopicWorkload) -> Verdict:
-    """Check a plan from scratch."""
-    try:
-        result = plan.verify(workload)
-    except VerificationError as error:
-        return Verdict(False, f"Verification failed: {error}")
+def verdict_on(result: Verification) -> Verdict:
+    """Say what was checked of a plan, and with what result."""
+    if not result.holds:
+        return Verdict(False, f"Verification failed: {result.first}.")
     checked = "every limit, the objective and the metrics"
     if result.is_bound_checked:
         checked += ", and the bound by its certificate,"
@@ -121,19 +126,33 @@ def _side(plan: Plan) -> str:
     return "upper" if find_family(plan.problem).sense == "max" else "lower"
 
 
-def _certificate(plan: Plan) -> str:
+def _has_proof(plan: Plan) -> bool:
+    """Whether a plan says how its bound can be checked, or has none to check."""
+    return plan.bound is None or (plan.proof is not None and plan.proof.kind != "solver")
+
+
+def _certificate(plan: Plan, result: Verification) -> str:
+    """Say how good the plan is, as far as that was checked."""
     if not plan.feasible:
         return "The plan breaks a limit: it is the best effort, and no gap is certified."
+    if not result.holds:
+        return "The plan does not hold what it says, so nothing is known of how good it is."
     if plan.warnings:
         return " ".join(plan.warnings.values())
     if plan.bound is None or plan.gap is None:
         return "No bound is known, so how much better a plan could be is open."
-    if plan.gap == 0:
+    proven, gap = plan.bound, plan.gap
+    if not result.is_bound_checked:
+        if plan.proof is None:
+            return "The bound is a claim that nobody can check: the plan was made without a proof."
+        proven = plan.proof.proves
+        gap = certified_gap(plan.objective, proven, is_feasible=True) or 0.0
+    if gap == 0:
         return "The plan is optimal: it meets the bound."
     extreme = "more" if find_family(plan.problem).sense == "max" else "less"
     return (
-        f"No plan can reach {extreme} than {_amount(plan, plan.bound)}: "
-        f"this one is within {_gap(plan)} of the best possible."
+        f"No plan can reach {extreme} than {_amount(plan, proven)}: "
+        f"this one is within {_percent(gap)} of the best possible."
     )
 
 
@@ -147,9 +166,13 @@ def _gap(plan: Plan) -> str:
         return "nothing to decide"
     if "no-useful-bound" in plan.warnings:
         return "no useful bound"
-    if plan.gap is not None and 0 < plan.gap < LEAST_GAP:
+    return _percent(plan.gap)
+
+
+def _percent(gap: float | None) -> str:
+    if gap is not None and 0 < gap < LEAST_GAP:
         return f"less than {percent(LEAST_GAP)}"
-    return percent(plan.gap)
+    return percent(gap)
 
 
 def _pairs(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
