@@ -87,7 +87,9 @@ def proven_bound(workload_folder, plan_folder):
     changes = iter(proof.get("changes", {}).get("price", ()))
     if rule == ["paper"]:
         least = sorted(max(need[v], min(map(rate.get, interests[v]))) for v in need if need[v])
-        return max(n for n in range(len(least) + 1) if sum(least[:n]) <= capacity) + (not is_binary)
+        return max(
+            n for n in range(len(least) + 1) if sum(least[:n]) <= capacity / (1 - 1.001e-9)
+        ) + (not is_binary)
     if "tree" in proof:
         flat, many, tree = proof["leaves"]["price"], len(need), proof["tree"]["topic"]
         leaves = ((flat[many * i :], next(changes, 0.0)) for i in range(tree.count(-1)))

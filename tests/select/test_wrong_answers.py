@@ -182,3 +182,13 @@ def test_tiny_questions_leave_no_gap():
     problem = fw.Selection(workload, tau=200, capacity=1.0)
     assert problem.solve("best").objective == problem.solve("exact").objective == 1.00001
     assert problem.solve("best").limits["gap"] == 0.0
+
+
+def test_the_papers_bound_knows_the_tolerance():
+    """Whoever lacks less than the tolerance is satisfied, and costs as much less."""
+    workload = fw.TopicWorkload.from_arrays([1 - 0.9e-9, 1.0], [0, 0], [0, 1])
+    problem = fw.Selection(workload, tau=1.0, capacity=0.9999999986)
+    for algorithm in ("greedy", "popular", "exact", "best"):
+        plan = problem.solve(algorithm)
+        assert plan.verify().is_bound_checked
+        assert plan.bound >= 1

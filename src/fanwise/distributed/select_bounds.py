@@ -22,6 +22,7 @@ from fanwise.distributed.inputs import Inputs
 from fanwise.distributed.select_certificate import gather_tables, num_sets_for
 from fanwise.distributed.select_passes import CountPrices, Fit, Pay
 from fanwise.distributed.select_search import Search
+from fanwise.select.relaxing.inequalities import ENOUGH
 from fanwise.select.relaxing.relaxation import fractional_knapsack, project_shares
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
@@ -142,7 +143,7 @@ def paper_bound(inputs: Inputs, limit: float, *, is_binary: bool) -> float | Non
     try:
         spent = F.sum(F.col("price") * F.col("count"))
         parts = prices.groupBy("part").agg(spent, F.sum("count")).collect()
-        count, left = 0, limit * (1 + RELATIVE_TOLERANCE)
+        count, left = 0, limit * (1 + RELATIVE_TOLERANCE) / ENOUGH
         for part, total, many in sorted(parts):
             if total <= left:
                 count, left = count + many, left - total

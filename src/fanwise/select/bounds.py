@@ -8,6 +8,7 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.planning.problem import Bound
 from fanwise.select.problem import Selection
 from fanwise.select.proving.certificate import certify, certify_by_rule, claimed, smaller
+from fanwise.select.relaxing.inequalities import ENOUGH
 from fanwise.select.whole import whole
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
@@ -20,7 +21,8 @@ def paper_bound(problem: Selection) -> float | None:
     With the cost of a topic being rate x followers, satisfying subscriber v costs at least
     max(tau_v, its smallest rate). Taking the cheapest subscribers first gives the largest number
     that a capacity could satisfy; the fractional metric may add one more. None with a cost column,
-    for which it does not hold, and with weights.
+    for which it does not hold, and with weights. Whoever lacks no more than the tolerance is
+    satisfied too, so the capacity reaches a little further than it says.
     """
     from fanwise.select.kernels import smallest_rates
 
@@ -30,7 +32,7 @@ def paper_bound(problem: Selection) -> float | None:
     needs = problem.demand > 0
     least = smallest_rates(*workload.interests, workload.rates)
     price = np.sort(np.maximum(problem.demand, least)[needs])
-    limit = problem.limit * (1 + RELATIVE_TOLERANCE)
+    limit = problem.limit * (1 + RELATIVE_TOLERANCE) / ENOUGH
     count = int(np.searchsorted(np.cumsum(price), limit, side="right"))
     return float(count) if problem.metric == "binary" else float(count + 1)
 

@@ -79,7 +79,8 @@ class Question:
         for first, last, topics, _, starts in blocks(self.indptr, self.indices, needing):
             least[first:last] = np.minimum.reduceat(self.rates[topics], starts)
         ascending = np.sort(np.maximum(self.demand[needing], least))
-        affordable = np.cumsum(ascending) <= self.capacity * (1 + RELATIVE_TOLERANCE)
+        reach = self.capacity * (1 + RELATIVE_TOLERANCE) / (1 - RELATIVE_TOLERANCE - 1e-12)
+        affordable = np.cumsum(ascending) <= reach
         return float(np.count_nonzero(affordable) + (0 if self.is_binary else 1))
 
 
