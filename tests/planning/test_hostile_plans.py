@@ -10,7 +10,9 @@ import json
 import random
 import shutil
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -51,21 +53,26 @@ def places(value, path=()):
         yield from places(item, (*path, key))
 
 
-def change_json(folder: Path, rng: random.Random) -> bool:
-    file = folder / "plan.json"
+def change_entry(file: Path, values: Sequence[Any], rng: random.Random) -> tuple[dict, tuple]:
+    """Drop an entry of a JSON file or give it another value; return the whole and its place."""
     header = json.loads(file.read_text())
     path = rng.choice(list(places(header)))
     target = header
     for key in path[:-1]:
         target = target[key]
-    before = target[path[-1]]
     if rng.random() < 0.2:
         del target[path[-1]]
     else:
-        target[path[-1]] = rng.choice(VALUES)
-        if repr(before) == repr(target[path[-1]]):
-            return False
+        target[path[-1]] = rng.choice(values)
     file.write_text(json.dumps(header))
+    return header, path
+
+
+def change_json(folder: Path, rng: random.Random) -> bool:
+    before = json.loads((folder / "plan.json").read_text())
+    header, path = change_entry(folder / "plan.json", VALUES, rng)
+    if repr(before) == repr(header):
+        return False
     # What says nothing that could be false: times, remarks, why it stopped; a proof left out.
     if path[0] in ("seconds", "warnings", "fanwise", "limits", "stopped", "proof"):
         return False

@@ -6,7 +6,6 @@ command must end without a traceback, and write nothing where it refuses.
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from collections import Counter
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from tests.families import ALGORITHMS, CASES
 from tests.planning.mutations import HOSTILE, other_tables
 from tests.planning.test_common_suite import TIE_FREE
-from tests.planning.test_hostile_plans import change_bytes, drop_file, places
+from tests.planning.test_hostile_plans import change_bytes, change_entry, drop_file
 
 import fanwise as fw
 from fanwise.cli.main import main
@@ -48,17 +47,7 @@ def folders(tmp_path_factory):
 
 
 def change_header(folder: Path, rng: random.Random) -> None:
-    file = folder / "workload.json"
-    header = json.loads(file.read_text())
-    path = rng.choice(list(places(header)))
-    target = header
-    for key in path[:-1]:
-        target = target[key]
-    if rng.random() < 0.2:
-        del target[path[-1]]
-    else:
-        target[path[-1]] = rng.choice(VALUES)
-    file.write_text(json.dumps(header))
+    change_entry(folder / "workload.json", VALUES, rng)
 
 
 def change_column(folder: Path, rng: random.Random) -> None:

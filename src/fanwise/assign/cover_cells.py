@@ -146,8 +146,8 @@ def fill_table(
 
 
 @kernel
-def table_mass(table: FloatArray, strides: LongArray, lo: LongArray, hi: LongArray) -> float:
-    """Return what is not held in a rectangle, from its corners."""
+def box_mass(table: FloatArray, strides: LongArray, lo: LongArray, hi: LongArray) -> float:
+    """Return the sum of a table of cells over a rectangle, from its corners."""
     total = 0.0
     dims = len(lo)
     for corner in range(1 << dims):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.assign.cover_cells import BoolArray, fill_table, hold_cells, new_mass, table_mass
+from fanwise.assign.cover_cells import BoolArray, box_mass, fill_table, hold_cells, new_mass
 
 Bits = npt.NDArray[np.uint64]
 WORD = 64
@@ -179,7 +179,7 @@ def search_covers(
         is_new = False
         steps += 1 + words
         if level < alpha - 1:
-            about = mass[level] + table_mass(table[level], strides, lo[level], hi[level])
+            about = mass[level] + box_mass(table[level], strides, lo[level], hi[level])
             if about - margin > most:
                 skip_larger(
                     lo[level], hi[level], start_lo[level], start_hi[level], end_lo[level],

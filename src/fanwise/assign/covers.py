@@ -23,6 +23,7 @@ from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.rectangle_kernels import Density
 from fanwise.assign.bounds import cell_measures
+from fanwise.assign.cover_cells import box_mass
 from fanwise.assign.cover_search import Budget, Covers, all_covers, best_cover, quick_cover
 
 AnyArray = TypeVar("AnyArray", LongArray, FloatArray)
@@ -206,23 +207,6 @@ def _shrunk(grid: Grid, lo: LongArray, hi: LongArray, which: int) -> Cover:
     both = np.stack([first, other])
     lo, hi = np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
     return Cover(lo, hi, union_mass(grid, lo, hi))
-
-
-@kernel
-def box_mass(table: FloatArray, strides: LongArray, lo: LongArray, hi: LongArray) -> float:
-    """Return the events in a rectangle of the grid, from its corners."""
-    total = 0.0
-    dims = len(lo)
-    for corner in range(1 << dims):
-        at, sign = 0, 1.0
-        for axis in range(dims):
-            if (corner >> axis) & 1:
-                at += hi[axis] * strides[axis]
-            else:
-                at += lo[axis] * strides[axis]
-                sign = -sign
-        total += sign * table[at]
-    return total
 
 
 @kernel
