@@ -25,6 +25,7 @@ BENCHMARKS = (
     "assign",
     "wire",
     "proofs",
+    "serve",
 )
 RESULTS = Path(__file__).parent / "results"
 

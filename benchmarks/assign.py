@@ -62,7 +62,7 @@ HARD = ((3, 3), (10, 3), (30, 3), (10, 2))
 
 def solve(problem: Assignment, algorithm: str) -> dict[str, Any]:
     """Make one plan and tell of it; caches of the problem are filled before the clock starts."""
-    _ = problem.ground, problem.shortest
+    _ = problem.arrays, problem.shortest
     start = time.process_time()
     plan: Plan = problem.solve(algorithm, seed=SEED)
     return {

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measuring import row, time_warm_runs
-from fanwise.connect.greedy import grow_greedily
-from fanwise.connect.phases import grow_in_phases
+from fanwise.connect.growing.grow import grow_greedily, grow_in_phases
 from fanwise.connect.problem import Connection
 from fanwise.workload.generators.follow import follow
 from fanwise.workload.generators.overlays import expo, unif, zipf

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measuring import row, time_processes
-from fanwise.workload.files import write_workload
 from fanwise.workload.generators.spotify import spotify
+from fanwise.workload.topic.files import write_workload
 
 LIMIT = 3.0
 

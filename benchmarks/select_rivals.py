@@ -73,7 +73,7 @@ def beside_apricot(scale: float) -> dict:
 
 
 def beside_milp(scale: float, metric: str) -> dict:
-    from fanwise.select.exact import solve_milp
+    from fanwise.select.milp import solve_milp
 
     problem = state(scale, metric)
     start = time.perf_counter()

@@ -1,6 +1,6 @@
 """wire: the paper's algorithms and `best` in time, against bounds, mixing and the optimum.
 
-Parts, each in a process of its own:
+BoundParts, each in a process of its own:
 
 - ``paper``: 10,000 users, 100 brokers, 100 channels, as in the paper's Table I;
 - ``moves``: the cost of a whole attachment and of one move at that size;
@@ -27,9 +27,9 @@ import numpy as np
 from benchmarks.measuring import row
 from benchmarks.parts import Parted
 from fanwise.wire import exact
-from fanwise.wire.bounds import bound_parts
+from fanwise.wire.move_costs import price_moves
 from fanwise.wire.problem import Wiring, read_attachments
-from fanwise.wire.state import make_state, price_moves
+from fanwise.wire.state import make_state
 from fanwise.workload.generators.quadratic import quadratic
 from fanwise.workload.generators.sparse import sparse
 
@@ -48,13 +48,13 @@ def dense(users: int) -> Wiring:
     problem = Wiring(
         quadratic(users, subscribers_per_broker=PER_BROKER, channels=CHANNELS, seed=SEED)
     )
-    _ = problem.ground
+    _ = problem.arrays
     return problem
 
 
 def solve(problem: Wiring, algorithm: str, seed: int = SEED) -> dict[str, Any]:
     """Make one plan and tell of it; seconds are the processor's, with measuring and the bound."""
-    _ = problem.ground
+    _ = problem.arrays
     processor = time.process_time()
     plan = problem.solve(algorithm, seed=seed)
     return {
@@ -99,8 +99,8 @@ def measure_paper(scale: float) -> list[dict]:
 
 
 def size_of(problem: Wiring) -> str:
-    ground = problem.ground
-    return f"{ground.num_users:,} x {ground.num_brokers:,} x {ground.num_channels}"
+    arrays = problem.arrays
+    return f"{arrays.num_users:,} x {arrays.num_brokers:,} x {arrays.num_channels}"
 
 
 def measure_moves(scale: float) -> list[dict]:
@@ -110,23 +110,23 @@ def measure_moves(scale: float) -> list[dict]:
         "sparse": Wiring(sparse(round(USERS * scale), subscribers_per_broker=PER_BROKER)),
     }
     for kind, problem in problems.items():
-        ground = problem.ground
-        brokers = read_attachments(ground, problem.solve("packing").tables)
+        arrays = problem.arrays
+        brokers = read_attachments(arrays, problem.solve("packing").tables)
         seconds = []
         for _ in range(3):
             start = time.process_time()
-            state = make_state(ground, brokers)
+            state = make_state(arrays, brokers)
             seconds.append(time.process_time() - start)
         rows.append(
             row(f"cost of a whole attachment, {kind}, {size_of(problem)}",
                 f"{min(seconds):.4f} s", f"<= {WHOLE_SECONDS:g} s",
                 met=min(seconds) <= WHOLE_SECONDS, seconds=min(seconds))
         )  # fmt: skip
-        users = np.random.default_rng(SEED).permutation(ground.num_users)[:1000]
+        users = np.random.default_rng(SEED).permutation(arrays.num_users)[:1000]
         start, priced = time.process_time(), 0
         for user in users:
-            price_moves(ground, state, user, 0, ground.num_brokers)
-            priced += ground.num_brokers
+            price_moves(arrays, state, user, 0, arrays.num_brokers)
+            priced += arrays.num_brokers
             if time.process_time() - start > 10:
                 break
         rate = priced / (time.process_time() - start)
@@ -140,7 +140,7 @@ def measure_moves(scale: float) -> list[dict]:
 def measure_best(scale: float) -> list[dict]:
     problem = dense(round(USERS * scale))
     found, packed = solve(problem, "best"), solve(problem, "packing")
-    ratio = found["access"] / bound_parts(problem.ground).access
+    ratio = found["access"] / problem.bound_parts.access
     return [
         row(f"best, {size_of(problem)}",
             f"{found['seconds']:.1f} s, {100 * (1 - found['cost'] / packed['cost']):.2f}% less "

@@ -33,7 +33,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def spark():
     """The one Spark session of all tests, started by the first that needs it."""
-    from fanwise.pipeline.session import start
+    from fanwise.pipeline.shared.session import start
 
     session = start(
         "local[2]",
@@ -41,6 +41,8 @@ def spark():
             "spark.sql.shuffle.partitions": "3",
             "spark.sql.adaptive.coalescePartitions.enabled": "false",
             "spark.driver.memory": "1g",
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             # Code runs a few times only: the thorough compiler would cost more than it saves.
             "spark.driver.extraJavaOptions": "-Xss8m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         },

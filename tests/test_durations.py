@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fanwise.durations import LONGEST, UNITS, parse_duration
 from fanwise.errors import ParameterError
-from fanwise.pipeline import times
+from fanwise.pipeline.shared import times
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tests.strategies import Instance
 
 import fanwise as fw
 from fanwise.cli.main import COMMANDS
+from fanwise.planning.families import FAMILIES
 
 HEAVY = ("pyspark", "numba", "matplotlib", "scipy", "pandas")
 ROOT = Path(__file__).parents[1]
@@ -80,26 +81,40 @@ def test_oracles_share_no_code_with_the_package():
             assert not any(name.split(".")[0] == "fanwise" for name in modules), oracle.name
 
 
+SOURCE = ROOT / "src" / "fanwise"
 VERIFIERS = sorted(
-    path
-    for path in (ROOT / "src" / "fanwise").glob("*/verify*.py")
-    if path.parent.name not in ("cli", "planning")
+    path for path in SOURCE.rglob("*.py") if "verify" in str(path.relative_to(SOURCE))
+    and path.relative_to(SOURCE).parts[0] != "cli"
+)  # fmt: skip
+"""By their names, in every room: nothing that verifies escapes the rule below."""
+MAY_USE = (
+    "errors",
+    *("planning.families", "planning.family", "planning.plan", "planning.proof", "planning.verify"),
+    *("workload.topic", "workload.content", "workload.json_numbers", "workload.validation"),
 )
-MAY_USE = ("errors", "planning", "workload.topic", "workload.content")
 """What verification may import beside its own modules: what plans and workloads are."""
 ON_DISK = ("provision.streamed.plan", "provision.streamed.scratch")
 """How plans that are larger than memory are read: no solver is in there."""
 
 
-@pytest.mark.parametrize("path", VERIFIERS, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_verification_uses_no_kernel_and_nothing_of_the_solver(path):
-    tree = ast.parse(path.read_text())
+def imports_of(tree: ast.Module) -> list[str]:
     names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import)
              for alias in node.names]  # fmt: skip
-    names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    own = f"fanwise.{path.parent.name}.verify"
+    return names + [
+        node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+    ]
+
+
+def test_every_family_verifies():
+    rooms = {path.relative_to(SOURCE).parts[0] for path in VERIFIERS}
+    assert rooms == {"planning", *FAMILIES}
+
+
+@pytest.mark.parametrize("path", VERIFIERS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_verification_uses_no_kernel_and_nothing_of_the_solver(path):
+    own = f"fanwise.{path.relative_to(SOURCE).parts[0]}.verify"
     allowed = [f"fanwise.{name}" for name in (*MAY_USE, *ON_DISK)]
-    for name in names:
+    for name in imports_of(ast.parse(path.read_text())):
         root = name.split(".")[0]
         if root == "fanwise":
             is_allowed = name.startswith(own) or any(
@@ -111,3 +126,42 @@ def test_verification_uses_no_kernel_and_nothing_of_the_solver(path):
     # Formulas that workloads offer to solvers.
     for word in (".demand(", ".serving_cost(", "sum_rows", ".followers."):
         assert word not in path.read_text(), f"{path.name} uses {word}"
+
+
+def kernels_of(path: Path) -> list[ast.FunctionDef]:
+    return [
+        node
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+        and any(getattr(one, "id", "") in ("kernel", "parallel_kernel")
+                for one in node.decorator_list)
+    ]  # fmt: skip
+
+
+def written_by(function: ast.FunctionDef) -> set[str]:
+    """Return the parameters that a function assigns to entries of, itself."""
+    found = set()
+    for node in ast.walk(function):
+        targets = node.targets if isinstance(node, ast.Assign) else (
+            [node.target] if isinstance(node, ast.AugAssign) else []
+        )  # fmt: skip
+        for target in targets:
+            for one in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if isinstance(one, ast.Subscript):
+                    while isinstance(one, ast.Subscript | ast.Attribute):
+                        one = one.value
+                    found.add(getattr(one, "id", ""))
+    return found & {argument.arg for argument in function.args.args}
+
+
+KERNELS = sorted(path for path in SOURCE.rglob("*.py") if kernels_of(path))
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_kernels_say_which_arrays_they_change(path):
+    silent = {
+        function.name: sorted(written_by(function))
+        for function in kernels_of(path)
+        if written_by(function) and "hange" not in (ast.get_docstring(function) or "")
+    }
+    assert not silent

@@ -1,8 +1,20 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanwise.arrays.csr import build_csr, find_duplicate, sum_rows, transpose
+from fanwise.arrays.csr import (
+    build_csr,
+    find_duplicate,
+    list_ranges,
+    row_of_entries,
+    sum_rows,
+    take_ranges,
+    take_rows,
+    transpose,
+)
+
+pytestmark = pytest.mark.kernels
 
 pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), max_size=40)
 
@@ -66,3 +78,37 @@ def test_many_buckets_sort_like_numpy(num_rows, num_pairs, seed):
     order = np.lexsort((columns, rows))
     assert np.array_equal(csr.indices, columns[order])
     assert np.array_equal(csr.indptr, np.searchsorted(rows[order], np.arange(num_rows + 1)))
+
+
+@given(pairs, st.lists(st.integers(0, 5), max_size=9))
+def test_rows_are_taken_in_any_order(found, rows):
+    csr = build_csr(*columns_of(found), 6)
+    taken = take_rows(csr, np.array(rows, dtype=np.int64))
+    assert taken.num_rows == len(rows)
+    for place, row in enumerate(rows):
+        expected = csr.indices[csr.indptr[row] : csr.indptr[row + 1]].tolist()
+        assert taken.indices[taken.indptr[place] : taken.indptr[place + 1]].tolist() == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)).map(sorted), max_size=9))
+def test_ranges_may_overlap(ranges):
+    values = np.arange(10, 17, dtype=np.int32)
+    first, end = np.array(ranges, dtype=np.int64).reshape(-1, 2).T
+    taken = take_ranges(values, first, end)
+    rows = [taken.indices[taken.indptr[r] : taken.indptr[r + 1]].tolist() for r in range(len(end))]
+    assert rows == [values[a:b].tolist() for a, b in ranges]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=8))
+def test_ranges_follow_each_other(ranges):
+    first, lengths = np.array(ranges, dtype=np.int64).reshape(-1, 2).T
+    wanted = [number for start, many in ranges for number in range(start, start + many)]
+    assert list_ranges(first, lengths).tolist() == wanted
+
+
+@given(pairs)
+def test_every_entry_knows_its_row(pairs):
+    rows, columns = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
+    csr = build_csr(np.ascontiguousarray(rows), np.ascontiguousarray(columns), 6)
+    found = row_of_entries(csr.indptr)
+    assert list(zip(found.tolist(), csr.indices.tolist(), strict=True)) == sorted(pairs)

@@ -11,6 +11,8 @@ from tests.oracles import flow_oracle as oracle
 from fanwise.arrays.csr import Csr
 from fanwise.arrays.flows import group_alike, least_lbf, load_limits, max_flow
 
+pytestmark = pytest.mark.kernels
+
 
 @st.composite
 def candidate_lists(draw, most_brokers=6, most_subscribers=14):

@@ -6,6 +6,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.kernels
+
 OLD = """
 from typing import NamedTuple
 import numpy as np

@@ -18,6 +18,8 @@ from fanwise.arrays.rectangle_moves import (
 )
 from fanwise.arrays.union_volume import sweep_volume
 
+pytestmark = pytest.mark.kernels
+
 
 @st.composite
 def boxes(draw, dims, *, least=0, most=6, size=9, solid=False):

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from fanwise.arrays import text
 from fanwise.arrays.text import find_repeat, flat_text
 
+pytestmark = pytest.mark.kernels
+
 strings = st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=3), max_size=30)
 
 

@@ -80,7 +80,7 @@ def set_metric(**entries):
     return lambda plan: replace(plan, metrics={**plan.metrics, **entries})
 
 
-def crowd(plan):
+def types(plan):
     """Put everybody on one broker, with a filter that holds all, and say that it is feasible."""
     columns = columns_of(plan, "assignment")
     columns["broker"][:] = 3
@@ -115,7 +115,7 @@ BREAKS = {
             "broker": (columns_of(plan, "assignment")["broker"] % 3 + 1).astype(np.int32),
         },
     ),
-    "an overloaded broker": crowd,
+    "an overloaded broker": types,
     "a filter is missing": drop_row("filters"),
     "one rectangle too many": repeat_row("filters"),
     "a filter of an unknown broker": set_cell("filters", "broker", 99),

@@ -15,19 +15,19 @@ from tests.oracles import assign_oracle as oracle
 from tests.oracles import rectangles_oracle
 
 import fanwise as fw
-from fanwise.assign.crowding import list_ways, num_ways
+from fanwise.assign.arrays import depths
+from fanwise.assign.description import DESCRIPTION
 from fanwise.assign.filters import fit_filters, nest_filters, tighten_filters
-from fanwise.assign.ground import depths
 from fanwise.assign.problem import make_tables, read_tables
+from fanwise.assign.proving.far_points import list_ways, num_ways
 from fanwise.assign.verify_unions import is_inside, measure_union
 from fanwise.errors import ParameterError, VerificationError, WorkloadError
 from fanwise.planning.compare import compare
 from fanwise.planning.diff import diff_plans
 from fanwise.planning.export import named_tables
-from fanwise.planning.families import ASSIGN
 from fanwise.workload.content import Cells
 
-ALGORITHMS = tuple(ASSIGN.stages["algorithm"])
+ALGORITHMS = tuple(DESCRIPTION.stages["algorithm"])
 PLAIN = Places(
     at=[[0.0, 0.0], [1.0, 0.0], [9.0, 0.0], [10.0, 0.0]],
     boxes=[((0.0, 0.0), (2.0, 2.0)), ((1.0, 1.0), (3.0, 3.0)), None, ((8.0, 8.0), (9.0, 9.0))],
@@ -117,10 +117,10 @@ def test_every_algorithm_tells_the_truth(algorithm, made, alpha, lbf):
 def test_fitted_filters_hold_everything_below(made, alpha):
     """Union containment by the oracle, level by level."""
     problem = fw.Assignment(made.workload(), alpha=alpha)
-    ground = problem.ground
-    assigned = np.resize(ground.leaves, ground.num_subscribers).astype(np.int32)
-    fitted = fit_filters(ground, assigned)
-    tight = tighten_filters(ground, assigned, fitted)
+    arrays = problem.arrays
+    assigned = np.resize(arrays.leaves, arrays.num_subscribers).astype(np.int32)
+    fitted = fit_filters(arrays, assigned)
+    tight = tighten_filters(arrays, assigned, fitted)
     for filters in (fitted, tight):
         held = rectangles_of(filters)
         assert max(map(len, held)) <= alpha
@@ -130,14 +130,14 @@ def test_fitted_filters_hold_everything_below(made, alpha):
             if above >= 0:
                 for box in held[broker]:
                     assert rectangles_oracle.is_covered(box, held[above])
-    assert (ground.measures(tight) <= ground.measures(fitted) + 1e-9).all()
+    assert (arrays.measures(tight) <= arrays.measures(fitted) + 1e-9).all()
 
 
 def test_fitting_merges_two_to_make_room_for_one_far_away():
     boxes = [((0.0, 0.0), (4.0, 4.0)), ((5.0, 0.0), (8.5, 4.0)), ((100.0, 100.0), (101.0, 101.0))]
     made = replace(PLAIN, at=PLAIN.at[:3], boxes=boxes)
-    ground = fw.Assignment(made.workload(), alpha=2).ground
-    fitted = fit_filters(ground, np.zeros(3, dtype=np.int32))
+    arrays = fw.Assignment(made.workload(), alpha=2).arrays
+    fitted = fit_filters(arrays, np.zeros(3, dtype=np.int32))
     assert rectangles_of(fitted) == [[((0.0, 0.0), (8.5, 4.0)), boxes[2]], []]
 
 
@@ -151,10 +151,10 @@ def rectangles_of(filters):
 def test_nesting_is_repaired_whatever_inner_brokers_had():
     made = replace(PLAIN, brokers=[[0, 1], [1, 1], [2, 1]], parent=[-1, 0, 0],
                    shares=[None, 0.5, 0.5])  # fmt: skip
-    ground = fw.Assignment(made.workload(), alpha=2).ground
-    filters = fit_filters(ground, np.array([1, 1, 2, 2], dtype=np.int32))
+    arrays = fw.Assignment(made.workload(), alpha=2).arrays
+    filters = fit_filters(arrays, np.array([1, 1, 2, 2], dtype=np.int32))
     filters.lo[0], filters.hi[0] = 100.0, 101.0
-    repaired = nest_filters(ground, filters)
+    repaired = nest_filters(arrays, filters)
     inner, *children = rectangles_of(repaired)
     for box in (box for child in children for box in child):
         assert rectangles_oracle.is_covered(box, inner)
@@ -164,13 +164,13 @@ def test_nesting_is_repaired_whatever_inner_brokers_had():
 
 
 def test_filters_survive_the_tables():
-    ground = fw.Assignment(PLAIN.workload()).ground
+    arrays = fw.Assignment(PLAIN.workload()).arrays
     assigned = np.array([0, 0, 1, 1], dtype=np.int32)
-    filters = fit_filters(ground, assigned)
+    filters = fit_filters(arrays, assigned)
     tables = make_tables(assigned, filters)
     order = np.arange(tables["filters"].num_rows)[::-1]
     shuffled = {**tables, "filters": tables["filters"].take(pa.array(order))}
-    again, read = read_tables(ground, shuffled)
+    again, read = read_tables(arrays, shuffled)
     assert again.tolist() == assigned.tolist()
     assert [sorted(some) for some in rectangles_of(read)] == [
         sorted(some) for some in rectangles_of(filters)

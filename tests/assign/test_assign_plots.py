@@ -7,12 +7,13 @@ import pytest
 
 import fanwise as fw
 from fanwise.assign import plots
+from fanwise.assign.description import DESCRIPTION
 from fanwise.planning.sweep import sweep
 from fanwise.report.comparison_plots import plot_sweep
 from fanwise.report.workloads import content_section
 from fanwise.workload.content import ContentWorkload
 from fanwise.workload.generators.groups import groups
-from fanwise.workload.look import encode
+from fanwise.workload.plot_style import encode
 
 TITLES = [
     "Filters in the event space",
@@ -52,8 +53,8 @@ def test_trees_show_inner_brokers(workload):
 def test_the_widest_filter_is_named(workload):
     problem = fw.Assignment(workload)
     plan = problem.solve("gr-star")
-    _, filters = plots.read_tables(problem.ground, plan.tables)
-    measures = problem.ground.measures(filters)
+    _, filters = plots.read_tables(problem.arrays, plan.tables)
+    measures = problem.arrays.measures(filters)
     leaf = max(workload.leaves, key=lambda broker: measures[broker])
     name = workload.broker_names[int(leaf)].as_py()
     assert f"the widest, {name}" in labels(plan.plot())
@@ -95,7 +96,7 @@ def test_a_sweep_goes_below_the_desired_load(workload):
     found = sweep(problem, [{"lbf_max": low}, {"lbf_max": high}], "gr-star").points
     assert [point.parameters["lbf_max"] for point in found] == [low, high]
     assert found[1].feasible
-    figure = plot_sweep(found, ["lbf_max"], objective="bandwidth")
+    figure = plot_sweep(found, [DESCRIPTION.parameter("lbf_max")], objective="bandwidth")
     assert figure.axes[0].get_xlabel() == "load limit (load-balance factor)"
     assert ("breaks a limit" in labels(figure)) == (not found[0].feasible)
     given = problem.changed({"lbf_max": 2.5, "lbf": 2.0})

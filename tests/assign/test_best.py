@@ -15,16 +15,17 @@ from tests.oracles import assign_oracle as oracle
 import fanwise as fw
 from fanwise.arrays.flows import max_flow
 from fanwise.assign import best
+from fanwise.assign.choices import pairs_of
 from fanwise.assign.filters import fit_filters
-from fanwise.assign.greedy import choices_of, rows_of, solve_offline
+from fanwise.assign.greedy import solve_offline
 from fanwise.assign.improving import moves, repairing
-from fanwise.assign.improving.crowd import gather_crowd
-from fanwise.assign.improving.live import MOVED, TOUCHED, make_live, touch, undo
+from fanwise.assign.improving.annealing import Annealing
+from fanwise.assign.improving.move_state import MOVED, TOUCHED, make_state, touch, undo
 from fanwise.assign.improving.recreating import recreate
 from fanwise.assign.improving.refitting import refit
-from fanwise.assign.improving.search import MoveSearch
 from fanwise.assign.problem import make_tables, read_tables
-from fanwise.planning.plan import make_plan
+from fanwise.assign.subscriber_types import group_into_types
+from fanwise.planning.assembling import make_plan
 from fanwise.planning.problem import Outcome, Run
 from fanwise.workload.generators.difficult import difficult
 from fanwise.workload.generators.grid import grid
@@ -37,10 +38,10 @@ FACTORS = st.sampled_from([(0.5, 0.8), (1.0, 1.0), (1.0, 1.5), (3.0, 4.0)])
 def begin(made, lbf=1.0, lbf_max=2.0, alpha=2):
     """Return a problem, its types, and an assignment by Gr* ready for moves."""
     problem = fw.Assignment(made.workload(), alpha=alpha, max_delay=2.0, lbf=lbf, lbf_max=lbf_max)
-    brokers, filters = read_tables(problem.ground, solve_offline(problem, Run()).tables)
-    crowd = gather_crowd(problem.ground, rows_of(choices_of(problem)))
-    live = make_live(crowd, crowd.amounts(brokers), filters, problem.limits(lbf_max))
-    return problem, crowd, live
+    brokers, filters = read_tables(problem.arrays, solve_offline(problem, Run()).tables)
+    types = group_into_types(problem.arrays, pairs_of(problem))
+    state = make_state(types, types.amounts(brokers), filters, problem.limits(lbf_max))
+    return problem, types, state
 
 
 def rectangles(filters, broker):
@@ -50,34 +51,35 @@ def rectangles(filters, broker):
     ]
 
 
-def check_in_step(made, problem, crowd, live):
+def check_in_step(made, problem, types, state):
     """Compare all that is kept up to date with what it should be, found plainly."""
-    ground, num_brokers = problem.ground, len(made.parent)
-    brokers = crowd.brokers_of_subscribers(live.amounts).tolist()
+    arrays, num_brokers = problem.arrays, len(made.parent)
+    brokers = types.brokers_of_subscribers(state.amounts).tolist()
     loads = Counter(brokers)
-    assert live.loads.tolist() == [loads[b] for b in range(num_brokers)]
-    assert (live.loads <= live.limits).all()
-    own = [rectangles(live.filters, b) for b in range(num_brokers)]
-    choices = rows_of(choices_of(problem))
+    assert state.loads.tolist() == [loads[b] for b in range(num_brokers)]
+    assert (state.loads <= state.limits).all()
+    own = [rectangles(state.filters, b) for b in range(num_brokers)]
+    choices = pairs_of(problem)
     for j, (broker, box) in enumerate(zip(brokers, made.boxes, strict=True)):
         assert broker in choices.indices[choices.indptr[j] : choices.indptr[j + 1]]
         assert box is None or any(oracle.holds(one, box) for one in own[broker])
     for broker, above in enumerate(made.parent):
-        assert len(own[broker]) <= ground.alpha
-        assert live.measures[broker] == pytest.approx(oracle.measure(own[broker], made.cells))
+        assert len(own[broker]) <= arrays.alpha
+        assert state.measures[broker] == pytest.approx(oracle.measure(own[broker], made.cells))
         if above >= 0:
             assert all(any(oracle.holds(one, box) for one in own[above]) for box in own[broker])
-    listed = [live.listed[live.first[b] :][: live.size[b]].tolist() for b in range(num_brokers)]
+    listed = [state.listed[state.first[b] :][: state.size[b]].tolist() for b in range(num_brokers)]
     places_of = [
-        np.flatnonzero((ground_of(crowd) == b) & (live.amounts > 0)) for b in range(num_brokers)
+        np.flatnonzero((brokers_of_pairs(types) == b) & (state.amounts > 0))
+        for b in range(num_brokers)
     ]
     assert [sorted(one) for one in listed] == [one.tolist() for one in places_of]
-    assert live.counters[MOVED] == live.counters[TOUCHED] == 0
-    assert not live.is_touched.any()
+    assert state.counters[MOVED] == state.counters[TOUCHED] == 0
+    assert not state.is_touched.any()
 
 
-def ground_of(crowd):
-    return crowd.ground.brokers
+def brokers_of_pairs(types):
+    return types.arrays.brokers
 
 
 @settings(max_examples=40)
@@ -89,37 +91,37 @@ def ground_of(crowd):
     seed=st.integers(0, 99),
 )
 def test_moves_keep_everything_in_step(made, factors, alpha, heat, seed):
-    problem, crowd, live = begin(made, *factors, alpha)
-    before = live.measures.sum()
-    moves.shrink_all(crowd.ground, live)
-    check_in_step(made, problem, crowd, live)
+    problem, types, state = begin(made, *factors, alpha)
+    before = state.measures.sum()
+    moves.shrink_all(types.arrays, state)
+    check_in_step(made, problem, types, state)
     draws = np.random.default_rng(seed).random((60, moves.NUM_DRAWS))
-    leaves = problem.ground.leaves
-    moves.try_moves(crowd.ground, live, moves.make_room(live), leaves, draws, heat)
-    check_in_step(made, problem, crowd, live)
+    leaves = problem.arrays.leaves
+    moves.try_moves(types.arrays, state, moves.make_workspace(state), leaves, draws, heat)
+    check_in_step(made, problem, types, state)
     if heat == 0.0:
-        assert live.measures.sum() <= before * (1 + 1e-12)
+        assert state.measures.sum() <= before * (1 + 1e-12)
 
 
 @settings(max_examples=40)
 @given(made=places(with_candidates=True), seed=st.integers(0, 99))
 def test_a_move_undone_leaves_no_trace(made, seed):
-    problem, crowd, live = begin(made)
-    room = moves.make_room(live)
-    before = live.amounts.copy(), live.loads.copy(), live.filters.copy()
+    problem, types, state = begin(made)
+    workspace = moves.make_workspace(state)
+    before = state.amounts.copy(), state.loads.copy(), state.filters.copy()
     rng = np.random.default_rng(seed)
-    for b in problem.ground.leaves:
-        for r in range(live.filters.counts[b]):
-            touch(crowd.ground, live, b)
-            count = moves.ruin(crowd.ground, live, room, b, r, rng.random(moves.NUM_DRAWS))
+    for b in problem.arrays.leaves:
+        for r in range(state.filters.counts[b]):
+            touch(types.arrays, state, b)
+            count = moves.ruin(types.arrays, state, workspace, b, r, rng.random(moves.NUM_DRAWS))
             barred, is_pushing = b if rng.random() < 0.5 else -1, rng.random() < 0.5
-            recreate(crowd.ground, live, room.evicted, count, np.inf, barred, is_pushing)
-            undo(crowd.ground, live)
-    assert (live.amounts == before[0]).all()
-    assert (live.loads == before[1]).all()
+            recreate(types.arrays, state, workspace.evicted, count, np.inf, barred, is_pushing)
+            undo(types.arrays, state)
+    assert (state.amounts == before[0]).all()
+    assert (state.loads == before[1]).all()
     for b in range(len(made.parent)):
-        assert rectangles(live.filters, b) == rectangles(before[2], b)
-    check_in_step(made, problem, crowd, live)
+        assert rectangles(state.filters, b) == rectangles(before[2], b)
+    check_in_step(made, problem, types, state)
 
 
 @settings(max_examples=40)
@@ -256,19 +258,19 @@ def test_members_of_full_brokers_change_places():
     """Each broker serves both ends of the line; only an exchange saves anything."""
     made = crossed()
     problem = fw.Assignment(made.workload(), alpha=1, lbf=1, lbf_max=1)
-    crowd = gather_crowd(problem.ground, rows_of(choices_of(problem)))
+    types = group_into_types(problem.arrays, pairs_of(problem))
     half = len(made.at) // 4
     brokers = np.array([(k // 2 < half) ^ (k % 2) for k in range(len(made.at))], dtype=np.int32)
-    filters = fit_filters(problem.ground, brokers)
-    assert problem.ground.measures(filters).sum() > 100
-    search = MoveSearch(
-        crowd, crowd.amounts(brokers), filters, problem.limits(1.0), np.random.default_rng(1),
+    filters = fit_filters(problem.arrays, brokers)
+    assert problem.arrays.measures(filters).sum() > 100
+    search = Annealing(
+        types, types.amounts(brokers), filters, problem.limits(1.0), np.random.default_rng(1),
         heat=0.0,
     )  # fmt: skip
     for _ in range(20):
         search.run_batch(0.0)
     assert search.value == pytest.approx(0.1)
-    check = crowd.brokers_of_subscribers(search.amounts)
+    check = types.brokers_of_subscribers(search.amounts)
     assert np.bincount(check).tolist() == [6, 6]
 
 
@@ -288,9 +290,9 @@ def test_filters_are_fitted_anew_through_all_levels(seed):
     )
     problem = fw.Assignment(made.workload(), alpha=2 + seed % 2, lbf=2, lbf_max=2)
     brokers = np.array([(1, 2, 4)[k % 3] for k in range(14)], dtype=np.int32)
-    fitted = fit_filters(problem.ground, brokers)
-    before = float(problem.ground.measures(fitted).sum())
-    rivals = refit(problem.ground, brokers, fitted, rng)
+    fitted = fit_filters(problem.arrays, brokers)
+    before = float(problem.arrays.measures(fitted).sum())
+    rivals = list(refit(problem.arrays, brokers, fitted, rng))
     values = []
     for filters in rivals:
         outcome = Outcome(make_tables(brokers, filters))
@@ -337,18 +339,20 @@ def chained(count=6):
 
 def test_a_repair_moves_no_more_than_it_must():
     made = chained()
-    _, crowd, live = begin(made, alpha=1)
+    _, types, state = begin(made, alpha=1)
     limits = np.array([2, 2, 2])
-    wanted = crowd.amounts(np.array([0, 0, 0, 1, 1, 2], dtype=np.int32))
-    repaired = repairing.repair_loads(crowd, wanted, limits)
-    brokers = crowd.brokers_of_subscribers(repaired)
+    wanted = types.amounts(np.array([0, 0, 0, 1, 1, 2], dtype=np.int32))
+    repaired = repairing.relieve_loads(types, wanted, limits)
+    brokers = types.brokers_of_subscribers(repaired)
     assert np.bincount(brokers).tolist() == [2, 2, 2]
     assert brokers.tolist()[:2] == [0, 0]
     assert np.count_nonzero(repaired != wanted) == 4  # two on their way, each from and to
-    filters = repairing.cover_amounts(crowd, repaired, live.filters)
+    filters = repairing.cover_amounts(types, repaired, state.filters)
     for j, broker in enumerate(brokers):
         assert any(oracle.holds(one, made.boxes[j]) for one in rectangles(filters, broker))
-    assert repairing.repair_loads(crowd, wanted, np.array([1, 2, 3])) is None
+    relieved = repairing.relieve_loads(types, wanted, np.array([1, 2, 3]))
+    loads = np.bincount(types.brokers_of_subscribers(relieved), minlength=3)
+    assert np.maximum(loads - [1, 2, 3], 0).sum() == 1  # both of the first depend on one broker
 
 
 def test_beats_greedy_by_far_where_greedy_fails():
@@ -377,6 +381,54 @@ def test_same_seed_same_plan_and_input_untouched():
     assert workload.hash == before
 
 
+def erratic_clock(seed):
+    """Return a clock that jumps ahead by anything from nothing to hours."""
+    rng, now = np.random.default_rng(seed), [0.0]
+
+    def tell():
+        now[0] += float(rng.choice([0.0, 1e-4, 1.0, 1e4]))
+        return now[0]
+
+    return tell
+
+
+@pytest.mark.parametrize(
+    ("workload", "alpha"),
+    [(groups(300, brokers=6, seed=2), 3), (lines(1).workload(), 2)],
+    ids=["moves", "exact"],
+)
+def test_the_clock_decides_nothing_without_a_time_limit(workload, alpha, monkeypatch):
+    plans = []
+    for seed in range(3):
+        monkeypatch.setattr("time.perf_counter", erratic_clock(seed))
+        problem = fw.Assignment(workload, alpha=alpha)
+        plans.append(problem.solve("best", seed=5, effort=0.05))
+    assert len({plan.id for plan in plans}) == 1
+    assert len({plan.stopped for plan in plans}) == 1
+    assert len({plan.bound for plan in plans}) == 1
+    assert not any("time_limit" in plan.limits for plan in plans)
+
+
+def test_slp_is_left_out_where_it_would_not_be_in_time(monkeypatch):
+    """At this size it should take seconds, and with all the time there is it is a start."""
+    problem = fw.Assignment(groups(1000, brokers=20, seed=1))
+    hurried = problem.solve("best", time_limit=0)
+    assert "slp" not in hurried.seconds
+    assert hurried.stopped == "limit"
+    verify_plan(hurried)
+    monkeypatch.setattr(best, "assign_by_rounding", lambda *_: (solve_offline(*_), None))
+    assert "slp" in problem.solve("best", time_limit=1e6, effort=0.001).seconds
+    assert "slp" in problem.solve("best", effort=0.001).seconds
+
+
+def test_gr_star_alone_is_made_where_others_would_not_be_in_time(monkeypatch):
+    monkeypatch.setattr(best, "QUICK", -1.0)
+    plan = fw.Assignment(groups(300, brokers=6, seed=2)).solve("best", time_limit=0)
+    assert "gr-star" in plan.seconds
+    assert not {"gr", "closest", "balance"} & set(plan.seconds)
+    verify_plan(plan)
+
+
 def test_stops_at_once_without_time_effort_or_gap():
     problem = fw.Assignment(groups(300, brokers=6, seed=2))
     for limits in ({"time_limit": 0}, {"gap": 1.0}, {"effort": 0.0}):
@@ -388,14 +440,14 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
     problem = fw.Assignment(groups(300, brokers=6, seed=2))
     batches = []
 
-    class Interrupted(MoveSearch):
-        def run_batch(self, fraction):
+    class Interrupted(Annealing):
+        def run_batch(self, fraction, *others):
             batches.append(fraction)
             if len(batches) > 3:
                 raise KeyboardInterrupt
-            return super().run_batch(fraction)
+            return super().run_batch(fraction, *others)
 
-    monkeypatch.setattr(best, "MoveSearch", Interrupted)
+    monkeypatch.setattr(best, "Annealing", Interrupted)
     plan = problem.solve("best")
     plan.verify()
     assert plan.is_interrupted

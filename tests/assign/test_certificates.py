@@ -19,9 +19,10 @@ from tests.planning.mutations import other_proofs
 
 import fanwise as fw
 from fanwise.assign.fractional import size_on_disk
-from fanwise.assign.proving import prove
+from fanwise.assign.proving.certificate import prove
 from fanwise.assign.verify_proof import may_rest_on_solver, proven_bound
 from fanwise.errors import ParameterError, VerificationError, WorkloadError
+from fanwise.planning.problem import Run
 from fanwise.planning.proof import Proof, ProofError
 from fanwise.planning.verify import examine
 from fanwise.workload.generators.rss import rss
@@ -126,11 +127,18 @@ class TestArguments:
         assert plan.bound == 5 * 4
         assert set(plan.proof.tables) == {"levels", "grid"}
 
-    def test_nobody_in_common_and_confined(self, folder):
+    def test_nobody_in_common(self, folder):
         problem = fw.Assignment(CONFINED.workload(), alpha=3, lbf=5, lbf_max=5)
         plan = self.check(problem, "gr", folder)
-        assert {"grid", "classes"} <= set(plan.proof.tables)
+        assert set(plan.proof.tables) == {"levels", "grid", "apart"}
         assert plan.bound > union_volume(CONFINED.boxes)
+
+    def test_classes_add_up(self, folder):
+        """One rectangle around four who have a broker to themselves, and one around the fifth."""
+        problem = fw.Assignment(CONFINED.workload(), alpha=1, lbf=5, lbf_max=5)
+        plan = self.check(problem, "gr", folder)
+        assert plan.bound == 9 * 9 + 2 * 2
+        assert set(plan.proof.tables) == {"levels", "grid", "classes"}
 
     def test_nobody_in_common_somewhere(self, folder):
         """Two sets are taken by others elsewhere, so that only the list of who meets whom helps."""
@@ -258,8 +266,8 @@ def test_what_asks_for_too_much_is_refused():
 def test_what_cannot_be_proven_is_not_claimed(monkeypatch):
     """Where there are too many cases for the check, the bound is the problem's own."""
     problem = fw.Assignment(SPREAD.workload(), alpha=2)
-    assert prove(problem, 1e9).value == pytest.approx(problem.solve("exact").objective)
-    monkeypatch.setattr("fanwise.assign.verify_cases.MOST_NODES", 3)
+    assert prove(problem, 1e9, Run()).value == pytest.approx(problem.solve("exact").objective)
+    monkeypatch.setattr("fanwise.assign.verify_optimum.MOST_NODES", 3)
     plan = problem.solve("exact")
     assert plan.bound == problem.bound() < plan.objective
     assert plan.metrics["proven"] is False

@@ -14,8 +14,8 @@ from tests.oracles import assign_exact_oracle, assign_oracle
 import fanwise as fw
 from fanwise.arrays.rectangles import uniform_density
 from fanwise.assign import exact
-from fanwise.assign.cover_search import Budget
-from fanwise.assign.covers import (
+from fanwise.assign.covers.branch_and_bound import Budget, TooMuchWorkError
+from fanwise.assign.covers.least_covers import (
     distinct,
     least_cover,
     list_covers,
@@ -152,15 +152,22 @@ def test_says_why_it_stopped_and_an_interrupt_keeps_the_best(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(exact.Search, "_examine_all", interrupt)
+    monkeypatch.setattr(exact.ExactSearch, "_examine_all", interrupt)
     plan = problem.solve("exact")
     plan.verify()
     assert plan.is_interrupted
     assert plan.stopped == "interrupted"
     assert plan.bound <= plan.objective
-    monkeypatch.setattr(exact.Search, "_fit", interrupt)
+    monkeypatch.setattr(exact.ExactSearch, "_fit", interrupt)
     with pytest.raises(KeyboardInterrupt):
         problem.solve("exact")
+
+
+def test_a_long_search_for_one_cover_heeds_the_time():
+    grid = make_grid([np.arange(20.0)] * 2, uniform_density(2), 4)
+    lo = np.random.default_rng(0).integers(0, 17, (12, 2))
+    with pytest.raises(TooMuchWorkError):
+        least_cover(grid, lo, lo + 2, 4, Budget(10**9, lambda: 1e-6))
 
 
 @settings(max_examples=30)
@@ -220,7 +227,7 @@ def test_covers_are_listed_from_the_least_up():
     density = uniform_density(2)
     lo, hi = (np.array([box[side] for box in BENT]) for side in (0, 1))
     grid = make_grid(sides_of(lo, hi, density), density)
-    boxes = distinct(*grid.places(lo, hi))
+    boxes = distinct(*grid.lines_of(lo, hi))
     budget = Budget(10**6)
     least = least_cover(grid, *boxes, 2, budget)
     covers = list_covers(grid, *boxes, 2, 30.0, budget)

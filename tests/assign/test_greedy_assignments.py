@@ -15,6 +15,8 @@ from tests.oracles import assign_oracle as oracle
 
 import fanwise as fw
 
+pytestmark = pytest.mark.kernels
+
 LIMITS = st.sampled_from([(1.0, 1.5), (1.5, 1.5), (0.5, 0.8), (3.0, 4.0)])
 
 

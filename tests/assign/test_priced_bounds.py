@@ -15,8 +15,8 @@ from tests.oracles.rectangles_oracle import union_mass, union_volume, volume
 import fanwise as fw
 from fanwise.arrays.rectangles import uniform_density
 from fanwise.assign.bounds import make_grid
-from fanwise.assign.packing import brokers_apart
-from fanwise.assign.priced_bounds import (
+from fanwise.assign.proving.disjoint_choices import take_disjoint
+from fanwise.assign.proving.priced_bounds import (
     Market,
     Prices,
     evaluate,
@@ -33,18 +33,18 @@ amounts = st.integers(0, 60).map(float)
 
 def market_of(problem):
     """Return everybody who wants something, each a type."""
-    ground = problem.ground
-    wants = np.flatnonzero(ground.lo[:, 0] <= ground.hi[:, 0])
-    rows = [ground.brokers[ground.indptr[j] : ground.indptr[j + 1]] for j in wants]
+    arrays = problem.arrays
+    wants = np.flatnonzero(arrays.lo[:, 0] <= arrays.hi[:, 0])
+    rows = [arrays.brokers[arrays.indptr[j] : arrays.indptr[j + 1]] for j in wants]
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    allowed = type(ground.candidates)(indptr, np.concatenate([*rows, np.empty(0, dtype=np.int32)]))
+    allowed = type(arrays.candidates)(indptr, np.concatenate([*rows, np.empty(0, dtype=np.int32)]))
     return Market(
-        (ground.lo[wants] + ground.hi[wants]) / 2,
+        (arrays.lo[wants] + arrays.hi[wants]) / 2,
         allowed,
         np.ones(len(wants)),
         problem.limits(problem.lbf_max).astype(float),
         problem.alpha,
-        ground.density,
+        arrays.density,
     )
 
 
@@ -102,7 +102,7 @@ def test_the_largest_gain_is_found(dims, data):
         publisher=[0.0, 0.0],
         cells=cells if data.draw(st.booleans()) else None,
     )
-    density = fw.Assignment(made.workload()).ground.density
+    density = fw.Assignment(made.workload()).arrays.density
     sweep = lay_out_sweep(points, np.arange(len(points)), density)
     inside = np.zeros(len(points), dtype=bool)
     found = sweep_rows(*sweep, pays, inside)
@@ -222,19 +222,20 @@ class TestNoBrokerInCommon:
     @given(made=places(max_subscribers=6, with_candidates=True))
     def test_never_more_than_hitting_all_takes(self, made):
         problem = fw.Assignment(made.workload(), max_delay=0.5)
-        ground = problem.ground
-        wants = np.flatnonzero(ground.lo[:, 0] <= ground.hi[:, 0])
+        arrays = problem.arrays
+        wants = np.flatnonzero(arrays.lo[:, 0] <= arrays.hi[:, 0])
         if len(wants) == 0:
             return
-        cut = make_grid(ground.lo[wants], ground.hi[wants])
-        counts = brokers_apart(ground, wants, cut, None).reshape([len(s) - 1 for s in cut])
+        cut = make_grid(arrays.lo[wants], arrays.hi[wants])
+        counts, _ = take_disjoint(arrays, wants, cut, None)
+        counts = counts.reshape([len(s) - 1 for s in cut])
         for cell in product(*(range(len(side) - 1) for side in cut)):
             middle = [(side[k] + side[k + 1]) / 2 for k, side in zip(cell, cut, strict=True)]
             rows = [
-                {b for b in row if ground.share[b] > 0}
+                {b for b in row if arrays.share[b] > 0}
                 for j in wants
-                if (ground.lo[j] <= middle).all() and (middle <= ground.hi[j]).all()
-                for row in [ground.brokers[ground.indptr[j] : ground.indptr[j + 1]].tolist()]
+                if (arrays.lo[j] <= middle).all() and (middle <= arrays.hi[j]).all()
+                for row in [arrays.brokers[arrays.indptr[j] : arrays.indptr[j + 1]].tolist()]
             ]
             rows = [row for row in rows if row]
             everyone = sorted(set().union(*rows)) if rows else []

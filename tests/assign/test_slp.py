@@ -13,14 +13,16 @@ from fanwise.arrays.csr import Csr
 from fanwise.arrays.flows import max_flow
 from fanwise.arrays.rectangles import uniform_density
 from fanwise.assign import slp
-from fanwise.assign.ground import Filters
+from fanwise.assign.arrays import Filters
 from fanwise.assign.slp_steps.assigning import assign
 from fanwise.assign.slp_steps.level import make_level
 from fanwise.assign.slp_steps.multilevel import allowed_children, make_tree, node_limits
-from fanwise.planning.plan import make_plan
+from fanwise.planning.assembling import make_plan
 from fanwise.planning.problem import Run
 from fanwise.workload.generators.difficult import difficult
 from fanwise.workload.generators.grid import grid
+
+pytestmark = pytest.mark.kernels
 
 SAMPLED = {"whole": 0, "rounds": 2, "balance": 2, "clusters": 1}
 """Knobs under which even few subscribers are sampled."""

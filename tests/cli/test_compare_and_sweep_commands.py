@@ -5,7 +5,7 @@ import pytest
 from tests.cli.conftest import is_one_line
 
 import fanwise as fw
-from fanwise.planning.families import SELECT as SELECT_FAMILY
+from fanwise.select.description import DESCRIPTION
 
 SELECT = ("--tau", 25, "--capacity", "50%")
 
@@ -66,7 +66,7 @@ def test_compare_some_algorithms_with_a_picture(run, workload, tmp_path):
 
 
 def test_compare_says_what_it_left_out(run, workload, monkeypatch):
-    stage = SELECT_FAMILY.stages["algorithm"]
+    stage = DESCRIPTION.stages["algorithm"]
     monkeypatch.setitem(stage, "exact", replace(stage["exact"], compared_to=1))
     assert "--algorithms" in run(*compare("select", workload, *SELECT)).out
     found = run(*compare("select", workload, *SELECT, "--json")).json
@@ -103,7 +103,7 @@ def test_ctrl_c_shows_what_there_is(run, workload, monkeypatch):
     def interrupted(problem, run):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fanwise.select.orders.popular", interrupted)
+    monkeypatch.setattr("fanwise.select.baselines.popular", interrupted)
     names = ("--algorithms", "greedy,popular")
     done = run(*compare("select", workload, *SELECT, *names, "--json"))
     assert done.status == 130

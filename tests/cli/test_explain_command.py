@@ -39,12 +39,43 @@ def test_an_unknown_topic_is_bad_usage(run, workload, plan):
     assert "'jazz'" in done.err
 
 
-def test_other_problems_are_declined(run, workload, tmp_path):
-    assert run("provision", workload, "--tau", 25, "-o", tmp_path / "p").status == 0
-    done = run("explain", tmp_path / "p", "--workload", workload)
-    assert done.status == 2
-    assert is_one_line(done.err)
-    assert "explain knows assign, connect, select, wire plans only" in done.err
+@pytest.fixture
+def machines(run, workload, tmp_path):
+    folder = tmp_path / "machines"
+    assert run("provision", workload, "--tau", 25, "-o", folder).status == 0
+    return folder
+
+
+def test_machines_are_explained(run, workload, machines):
+    shown = run("explain", machines, "--workload", workload)
+    assert shown.status == 0
+    for words in (
+        "Where the money goes",
+        "The fleet",
+        "One machine more or less",
+        "Dearest topics",
+    ):
+        assert words in shown.out
+    printed = run("explain", machines, "--workload", workload, "--json").json
+    assert printed["cost"]["total"] >= printed["bound"] > 0
+    for item, name in (("--topic", "pop"), ("--subscriber", "s0"), ("--machine", "0")):
+        shown = run("explain", machines, "--workload", workload, item, name)
+        assert shown.status == 0
+        assert f"{name}: " in shown.out
+        printed = run("explain", machines, "--workload", workload, item, name, "--json").json
+        assert str(printed[item[2:]]) == name
+
+
+def test_one_item_of_a_kind_that_the_plan_has(run, workload, plan, machines):
+    for folder, arguments, says in (
+        (plan, ("--machine", 0), "--machine is not for select plans; use --topic"),
+        (machines, ("--machine", 7), "machine 7 is not in the plan"),
+        (machines, ("--machine", 0, "--topic", "pop"), "one item is explained at a time"),
+    ):
+        done = run("explain", folder, "--workload", workload, *arguments)
+        assert done.status == 2
+        assert is_one_line(done.err)
+        assert says in done.err
 
 
 def test_reproduce_refuses_what_it_cannot(run, tmp_path):

@@ -273,52 +273,6 @@ def test_a_reader_that_has_gone_is_no_traceback(inputs):
     assert "Traceback" not in said
 
 
-def test_highs_hears_ctrl_c():
-    """What it had found is kept; a run that nobody disturbs is as it was."""
-    import highspy
-    import numpy as np
-
-    from fanwise.planning.highs import run_highs
-
-    def knapsacks(num_columns, num_rows):
-        solver = highspy.Highs()
-        solver.silent()
-        solver.setOptionValue("threads", 1)
-        rng = np.random.default_rng(0)
-        taken = [solver.addBinary() for _ in range(num_columns)]
-        for _ in range(num_rows):
-            sizes = rng.integers(1, 100, num_columns)
-            total = sum(int(size) * one for size, one in zip(sizes, taken, strict=True))
-            solver.addConstr(total <= int(sizes.sum() // 2))
-        solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
-        values = rng.integers(1, 100, num_columns)
-        solver.setObjective(sum(int(v) * one for v, one in zip(values, taken, strict=True)))
-        return solver
-
-    alone, heard = knapsacks(20, 5), knapsacks(20, 5)
-    alone.run()
-    assert not run_highs(heard)
-    assert list(alone.getSolution().col_value) == list(heard.getSolution().col_value)
-
-    solver = knapsacks(90, 60)  # takes hours
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    pressed = []
-
-    def press(event):
-        if not pressed:
-            pressed.append(event)
-            os.kill(os.getpid(), signal.SIGINT)
-
-    solver.cbMipImprovingSolution += press
-    try:
-        assert run_highs(solver)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert solver.getModelStatus() == highspy.HighsModelStatus.kInterrupt
-    assert solver.getObjectiveValue() > 0
-
-
 def test_a_plan_whose_bound_is_interrupted_is_kept(run, inputs, tmp_path, monkeypatch):
     from fanwise.select.problem import Selection
 

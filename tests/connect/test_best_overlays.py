@@ -12,13 +12,13 @@ from tests.connect.small_networks import Posed, crowded_problems, posed_problems
 from tests.oracles import overlay_bounds_oracle as oracle
 
 import fanwise as fw
-from fanwise.connect.improving import live
-from fanwise.connect.improving.completion import best_partners, complete_greedily
-from fanwise.connect.improving.ground import budget_of, lay_ground
+from fanwise.connect.arrays import NO_EDGES, as_edges
+from fanwise.connect.growing.grow import complete_greedily
+from fanwise.connect.improving import linking
+from fanwise.connect.improving.greedy_order import order_greedily
 from fanwise.connect.improving.moves import NUM_DRAWS, try_moves
-from fanwise.connect.improving.reordering import order_greedily
-from fanwise.connect.improving.state import VALUE
-from fanwise.connect.network import NO_EDGES, as_edges
+from fanwise.connect.improving.overlay import VALUE
+from fanwise.connect.improving.partners import best_partners
 from fanwise.connect.problem import edges_of
 from fanwise.errors import ParameterError
 
@@ -60,8 +60,8 @@ def test_best_lies_between_the_papers_algorithms_and_its_bound(posed: Posed, see
 )
 def test_components_follow_links_that_come_and_go(posed: Posed, toggles):
     """Toggle links; after each, labels must tell exactly the components, and totals mu."""
-    ground = lay_ground(posed.problem())
-    state = live.make_live(ground, NO_EDGES, spare_edges=30, spare_records=300)
+    network = posed.problem().network
+    state = linking.make_overlay(network, NO_EDGES, spare_edges=30, spare_records=300)
     edges: dict[tuple[int, int], int] = {}
     for one, other in toggles:
         u, v = min(one, other), max(one, other)
@@ -69,27 +69,27 @@ def test_components_follow_links_that_come_and_go(posed: Posed, toggles):
             continue
         before = state.totals[VALUE]
         if (u, v) in edges:
-            loss = live.unlink(ground, state, edges.pop((u, v)))
+            loss = linking.unlink(network, state, edges.pop((u, v)))
             assert before - loss == pytest.approx(state.totals[VALUE])
         else:
-            edges[u, v] = live.link(ground, state, u, v)
-        assert sorted(map(tuple, live.edges_in(state).tolist())) == sorted(edges)
-        assert_labels_tell_components(posed, ground, state, list(edges))
+            edges[u, v] = linking.link(network, state, u, v)
+        assert sorted(map(tuple, linking.edges_in(state).tolist())) == sorted(edges)
+        assert_labels_tell_components(posed, network, state, list(edges))
 
 
-def assert_labels_tell_components(posed, ground, state, edges):
+def assert_labels_tell_components(posed, network, state, edges):
     expected = oracle.mu(posed.interests, edges, posed.weight)
     assert state.totals[VALUE] == pytest.approx(expected)
     for topic in range(len(posed.rates)):
-        slots = range(ground.topic_indptr[topic], ground.topic_indptr[topic + 1])
-        nodes = [int(ground.nodes[slot]) for slot in slots]
+        slots = range(network.topic_indptr[topic], network.topic_indptr[topic + 1])
+        nodes = [int(network.nodes[slot]) for slot in slots]
         inside = [(u, v) for u, v in edges if u in nodes and v in nodes]
-        labels = [int(state.label[slot]) for slot in slots]
+        labels = [int(state.labels.label[slot]) for slot in slots]
         assert len(set(labels)) == oracle.components(nodes, inside)
         for u, v in inside:
             assert labels[nodes.index(u)] == labels[nodes.index(v)]
         for label in set(labels):
-            assert state.size[label] == labels.count(label)
+            assert state.labels.size[label] == labels.count(label)
 
 
 @settings(max_examples=40)
@@ -109,17 +109,17 @@ def test_moves_taken_back_leave_no_trace(seed):
 
 def try_and_check(posed, seed, heat):
     problem = posed.problem()
-    ground, budget = lay_ground(problem), budget_of(problem)
-    start = complete_greedily(ground, budget)
-    state = live.make_live(ground, start, spare_edges=80, spare_records=900)
-    partners = best_partners(ground, NO_EDGES, 3)
+    network, budget = problem.network, problem.budget
+    start = complete_greedily(problem)
+    state = linking.make_overlay(network, start, spare_edges=80, spare_records=900)
+    partners = best_partners(network, NO_EDGES, 3)
     draws = np.random.default_rng(seed).random((40, NUM_DRAWS))
     for row in draws:
-        tried, _ = try_moves(ground, state, budget, partners, row[None], 4, heat)
+        tried, _ = try_moves(network, state, budget, partners, row[None], 4, heat)
         assert tried == 1
-        edges = [tuple(edge) for edge in live.edges_in(state).tolist()]
+        edges = [tuple(edge) for edge in linking.edges_in(state).tolist()]
         assert oracle.is_within(edges, len(posed.interests), **posed.budgets())
-        assert_labels_tell_components(posed, ground, state, edges)
+        assert_labels_tell_components(posed, network, state, edges)
 
 
 @settings(max_examples=40)
@@ -139,7 +139,7 @@ def test_greedy_order_keeps_mu_and_leaves_out_what_adds_nothing(posed: Posed, ra
     pairs = oracle.sharing_pairs(posed.interests)
     edges = as_edges(random.sample(pairs, random.randint(0, len(pairs))))
     problem = posed.problem()
-    ordered = order_greedily(lay_ground(problem), edges)
+    ordered = order_greedily(problem.network, edges)
     assert problem.value(ordered) == pytest.approx(problem.value(edges))
     gains = problem.network.gains(ordered)
     assert (gains > 0).all()
@@ -236,3 +236,28 @@ def test_acceptance_vectors(shared_data):
                 assert plan.objective == plan.bound == optimum
                 num_checked += 1
     assert num_checked >= 20
+
+
+def test_the_clock_decides_nothing_without_a_time_limit(monkeypatch):
+    """The same seed gives the same plan, however long things seem to take."""
+    problems = [
+        crowd(8, num_nodes=30, num_topics=20, max_degree=2),
+        crowd(9, num_nodes=30, num_topics=20, max_edges=25, topic_weight="rate"),
+        crowd(3, num_nodes=9, num_topics=16, max_degree=2),
+    ]
+    monkeypatch.setattr("fanwise.connect.best.MOST_WORK", 20_000_000)
+    calm = [problem.solve("best", seed=3) for problem in problems]
+    leaps, now = np.random.default_rng(0), 0.0
+
+    def erratic() -> float:
+        nonlocal now
+        now += leaps.choice([0.0, 1e-3, 10.0, 1e4])
+        return now
+
+    monkeypatch.setattr("time.perf_counter", erratic)
+    for problem, before in zip(problems, calm, strict=True):
+        plan = problem.solve("best", seed=3)
+        assert edges_in(plan) == edges_in(before)
+        assert (plan.stopped, plan.bound) == (before.stopped, before.bound)
+        assert "time_limit" not in plan.limits
+    assert {plan.stopped for plan in calm} >= {"work", "exhausted"}

@@ -16,17 +16,16 @@ from tests.oracles import overlay_bounds_oracle as oracle
 
 import fanwise as fw
 from fanwise.connect import exact
+from fanwise.connect.arrays import NO_EDGES
 from fanwise.connect.bounds import BoundSearch
 from fanwise.connect.certificate import MAX_ROWS_OF_TREE, Prices
-from fanwise.connect.network import NO_EDGES
+from fanwise.connect.description import DESCRIPTION
 from fanwise.connect.verify_leaves import IN, OUT, UNDECIDED, _bound_cases, _list_pairs
 from fanwise.connect.verify_proof import Prices as ReadPrices
 from fanwise.connect.verify_proof import bound_by_prices, proven_bound, question_of
-from fanwise.planning.families import CONNECT
-from fanwise.planning.problem import Run
 from fanwise.planning.proof import Proof, ProofError
 
-ALGORITHMS = tuple(CONNECT.stages["algorithm"])
+ALGORITHMS = tuple(DESCRIPTION.stages["algorithm"])
 
 
 def solve_all(problem: fw.Connection):
@@ -123,10 +122,10 @@ def test_a_finished_search_is_a_certificate_whatever_its_prices(posed: Posed, ra
         random.random(),
         random.random() if posed.max_cost is not None else 0.0,
     )
-    small = exact.Small(problem)
+    small = exact.SmallProblem(problem)
     budget = BoundSearch(problem, NO_EDGES).budget
     tree = exact._branch(
-        small, small.price(prices), Run(), NO_EDGES, 0.0, budget.max_edges, MAX_ROWS_OF_TREE
+        small, small.price(prices), NO_EDGES, 0.0, budget.max_edges, MAX_ROWS_OF_TREE, 0.0
     )
     assert tree.is_proven
     value = problem.value(tree.edges)

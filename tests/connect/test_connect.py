@@ -10,12 +10,14 @@ from tests.connect.small_networks import Posed, posed_problems
 from tests.oracles import connect_oracle as oracle
 
 import fanwise as fw
+from fanwise.connect.description import DESCRIPTION
 from fanwise.connect.problem import BUDGET_OF, Connection, edges_of, floor_share
 from fanwise.errors import ParameterError
 from fanwise.planning.compare import compare
-from fanwise.planning.families import CONNECT
 from fanwise.planning.sweep import sweep
 from fanwise.planning.verify import checks
+
+pytestmark = pytest.mark.kernels
 
 INTERESTS = [[0, 1, 2], [0, 1], [0, 2, 3], [1, 3], [2], [0, 3], [1, 2], [3]]
 PLACES = [[0, 0], [3, 4], [0, 1], [6, 8], [0, 0], [1, 1], [5, 5], [9, 9]]
@@ -87,7 +89,7 @@ def test_a_ratio_is_of_the_complete_overlay_and_follows_the_algorithm():
 
 @pytest.mark.parametrize("algorithm", BUDGET_OF)
 def test_algorithms_say_which_budget_they_take(algorithm):
-    assert algorithm in CONNECT.stages["algorithm"]
+    assert algorithm in DESCRIPTION.stages["algorithm"]
     free, tight = connection(), connection(max_edges=5, max_degree=2)
     refused = tight if BUDGET_OF[algorithm] is None else free
     with pytest.raises(ParameterError, match=algorithm):

@@ -7,13 +7,13 @@ import pytest
 from matplotlib.collections import LineCollection
 
 import fanwise as fw
+from fanwise.connect.arrays import NO_EDGES, as_edges
 from fanwise.connect.layout import place_nodes
-from fanwise.connect.network import NO_EDGES, as_edges
 from fanwise.connect.plots import MAX_BARS, MAX_DRAWN_NODES
 from fanwise.connect.problem import edges_of
 from fanwise.connect.structure import overlay_of
 from fanwise.workload.generators.follow import follow
-from fanwise.workload.look import encode
+from fanwise.workload.plot_style import encode
 
 TITLES = ["The overlay", "Support against links", "Links of the nodes", "Pieces of the topics"]
 
@@ -50,7 +50,7 @@ def test_numbers_of_the_pictures_are_those_of_the_plan(workload, plan):
     assert sum(k * bar.get_height() for k, bar in enumerate(bars)) == 2 * plan.metrics["edges"]
     legend = figures["Pieces of the topics"].axes[0].get_legend()
     overlay = overlay_of(workload, plan)
-    pieces = overlay.network.components(overlay.edges)
+    pieces = overlay.network.components(overlay.edges).num_components
     several = workload.num_followers > 1
     assert [text.get_text() for text in legend.get_texts()] == [
         f"in pieces ({np.count_nonzero(several & (pieces > 1))})",

@@ -15,10 +15,11 @@ from tests.oracles import spidercast_oracle
 
 import fanwise as fw
 from fanwise.connect.gossip import _meet, gossip, support_by_view_and_rounds
-from fanwise.connect.gossiping import spread_labels
-from fanwise.connect.improving.ground import lay_ground
+from fanwise.connect.gossip_kernels import spread_labels
 from fanwise.connect.problem import edges_of
 from fanwise.connect.random_overlays import RandomLinks, draw_sharing, list_sharing
+
+pytestmark = pytest.mark.kernels
 
 DEGREE_ALGORITHMS = ("spidercast", "random-maximum", "gossip")
 
@@ -152,20 +153,21 @@ def test_labels_name_the_smallest_node_of_a_component(posed, seed):
     if posed.max_degree is None:
         return
     problem = posed.problem()
-    ground, rng = lay_ground(problem), np.random.default_rng(seed)
+    network, rng = problem.network, np.random.default_rng(seed)
     *_, last = [None, *gossip(problem, rng, view=6, rounds=3)]
-    peers = _meet(ground, rng, 6)
+    peers = _meet(network, rng, 6)
     edges = [] if last is None else last.edges.tolist()
     for u, v in edges:
         for here, there in ((u, v), (v, u)):
             peers.neighbours[here, peers.degree[here]] = there
             peers.degree[here] += 1
     for _ in range(len(posed.interests)):
-        spread_labels(ground, peers)
+        spread_labels(network, peers)
     for node, topics in enumerate(posed.interests):
         for place, topic in enumerate(topics):
             component = reached(posed.interests, edges, node, topic)
-            assert peers.root[ground.indptr[node] + place] == min(component)
+            slot = network.slot_of[network.indptr[node] + place]
+            assert peers.root[slot] == min(component)
 
 
 def reached(interests, edges, node, topic):

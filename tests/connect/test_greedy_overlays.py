@@ -14,13 +14,15 @@ from tests.connect.small_networks import Posed, posed_problems
 from tests.oracles import connect_oracle as oracle
 
 import fanwise as fw
-from fanwise.connect.growing import dense, grow, sparse
-from fanwise.connect.network import as_edges
+from fanwise.connect.arrays import as_edges
+from fanwise.connect.growing import grow, lazy, table
 from fanwise.connect.problem import edges_of
 
+pytestmark = pytest.mark.kernels
+
 GROWERS = {
-    "greedy": (dense.DenseGreedy, sparse.SparseGreedy, oracle.greedy),
-    "phases": (dense.DensePhases, sparse.SparsePhases, oracle.phases),
+    "greedy": (table.TableGreedy, lazy.LazyGreedy, oracle.greedy),
+    "phases": (table.TablePhases, lazy.LazyPhases, oracle.phases),
 }
 
 
@@ -63,9 +65,7 @@ def expected(grown, posed):
 def by_algorithm(algorithm, posed):
     """Return what the family's table runs, without the bound."""
     module = "greedy" if algorithm in ("gpa", "gm") else "phases"
-    from fanwise.connect import greedy, phases
-
-    grow_it = greedy.grow_greedily if module == "greedy" else phases.grow_in_phases
+    grow_it = grow.grow_greedily if module == "greedy" else grow.grow_in_phases
     return plain(grow_it(posed.problem()).edges)
 
 
@@ -101,7 +101,7 @@ def test_acceptance_vectors(shared_data):
 @pytest.mark.parametrize("rule", GROWERS)
 def test_growing_is_the_oracles(rule, posed):
     algorithm = {"greedy": "gpa", "phases": "gpm"}[rule]
-    with mock.patch.object(sparse, "LISTED", 2):
+    with mock.patch.object(lazy, "LISTED", 2):
         assert by_algorithm(algorithm, posed) == expected(GROWERS[rule][-1], posed)
 
 
@@ -109,7 +109,7 @@ def test_growing_is_the_oracles(rule, posed):
 @given(
     posed_problems(max_nodes=9, max_topics=5, budgets=("degree",)),
     st.sampled_from([1, 2, 100]),
-    st.sampled_from([1, 2, sparse.LISTED]),
+    st.sampled_from([1, 2, lazy.LISTED]),
 )
 @pytest.mark.parametrize("rule", GROWERS)
 def test_table_and_rows_choose_alike(rule, posed, batch, listed):
@@ -118,14 +118,14 @@ def test_table_and_rows_choose_alike(rule, posed, batch, listed):
     network = posed.problem().network
     found = expected(by_oracle, posed)
     assert drain(with_table(network), batch) == found
-    with mock.patch.object(sparse, "LISTED", listed):
+    with mock.patch.object(lazy, "LISTED", listed):
         assert drain(row_by_row(network), batch) == found
 
 
 @pytest.mark.parametrize("max_degree", [None, 4])
 @pytest.mark.parametrize("rule", GROWERS)
 def test_large_components_join_alike(rule, max_degree, monkeypatch):
-    monkeypatch.setattr(sparse, "LISTED", 3)
+    monkeypatch.setattr(lazy, "LISTED", 3)
     rng = np.random.default_rng(8)
     interests = [np.flatnonzero(rng.random(4) < 0.6).tolist() for _ in range(34)]
     posed = Posed(interests, [1.0] * 4, max_degree=max_degree)
@@ -138,11 +138,11 @@ def test_large_components_join_alike(rule, max_degree, monkeypatch):
 @pytest.mark.parametrize("seed", [1, 5, 9])
 def test_nodes_that_fall_to_the_rest_of_their_row_wait_for_it(seed, monkeypatch):
     """Instances where a listed node falls to a value that listed and other nodes have."""
-    monkeypatch.setattr(sparse, "LISTED", 8)
+    monkeypatch.setattr(lazy, "LISTED", 8)
     rng = np.random.default_rng(seed)
     interests = [np.flatnonzero(rng.random(24) < 0.2).tolist() for _ in range(40)]
     network = Posed(interests, [1.0] * 24).problem().network
-    assert drain(sparse.SparseGreedy(network)) == drain(dense.DenseGreedy(network))
+    assert drain(lazy.LazyGreedy(network)) == drain(table.TableGreedy(network))
 
 
 @settings(max_examples=40)

@@ -10,12 +10,13 @@ from tests.connect.small_networks import Posed, posed_problems
 from tests.oracles import overlay_bounds_oracle as oracle
 
 import fanwise as fw
-from fanwise.connect import pricing_kernels
+from fanwise.connect.arrays import NO_EDGES, as_edges
 from fanwise.connect.bounds import BoundSearch, upper_bound
-from fanwise.connect.growth_prices import prices_of_gpa, prices_of_gpm
-from fanwise.connect.improving.ground import label_slots, lay_ground
-from fanwise.connect.network import NO_EDGES, as_edges
+from fanwise.connect.pricing import pass_kernels
+from fanwise.connect.pricing.greedy_prices import prices_of_gpa, prices_of_gpm
 from fanwise.connect.problem import edges_of
+
+pytestmark = pytest.mark.kernels
 
 PRICES = st.floats(0, 3, allow_nan=False)
 
@@ -43,21 +44,21 @@ def test_any_prices_prove_a_bound(posed: Posed, random, data):
     """The inequality itself, with prices nobody would choose."""
     problem = posed.problem()
     search = BoundSearch(problem, NO_EDGES)
-    ground = search.ground
+    network = search.network
     edges = some_overlay(posed, random)
-    label = label_slots(ground, edges)
+    label = network.components(edges).label
     num_topics, num_nodes = len(posed.rates), len(posed.interests)
     share = np.array(data.draw(st.lists(st.floats(0, 1), min_size=num_topics, max_size=num_topics)))
     node = np.array(data.draw(st.lists(PRICES, min_size=num_nodes, max_size=num_nodes)))
     link = data.draw(PRICES)
     cost = data.draw(PRICES) if posed.max_cost is not None else 0.0
-    surplus, _, _ = pricing_kernels.price_pairs(
-        ground, label, share * ground.weight, node, link, cost,
+    surplus, _, _ = pass_kernels.price_pairs(
+        network, label, share * network.weight, node, link, cost,
         np.zeros(num_nodes), np.zeros(num_topics),
     )  # fmt: skip
-    limits = np.minimum(ground.degree_limit, max(0, num_nodes - 1))
+    limits = np.minimum(network.degree_limit, max(0, num_nodes - 1))
     bound = problem.value(edges) + surplus + np.dot(node, limits) + link * search.budget.max_edges
-    bound += np.dot((1 - share) * ground.weight, search.joins(label))
+    bound += np.dot((1 - share) * network.weight, search.joins(label))
     bound += cost * posed.max_cost if cost else 0.0
     best = posed.optimum()
     assert bound >= best - 1e-9 * max(1.0, best)
@@ -68,14 +69,15 @@ def test_any_prices_prove_a_bound(posed: Posed, random, data):
 def test_pairs_are_priced_as_by_definition(posed: Posed, random):
     """Surplus, number and loads of a pass, against gains worked out pair by pair."""
     problem = posed.problem()
-    ground = lay_ground(problem)
+    network = problem.network
     edges = some_overlay(posed, random)
     pairs = [tuple(edge) for edge in edges.tolist()]
     price = 0.25 * (1 if not posed.weighted else max(posed.rates, default=1))
     node = np.array([price * random.randint(0, 3) for _ in posed.interests])
     node_load, topic_load = np.zeros(len(posed.interests)), np.zeros(len(posed.rates))
-    surplus, count, _ = pricing_kernels.price_pairs(
-        ground, label_slots(ground, edges), ground.weight, node, price, 0.0, node_load, topic_load,
+    surplus, count, _ = pass_kernels.price_pairs(
+        network, network.components(edges).label, network.weight, node, price, 0.0,
+        node_load, topic_load,
     )  # fmt: skip
     base = oracle.mu(posed.interests, pairs, posed.weight)
     expected = expected_count = 0
@@ -113,10 +115,11 @@ def test_prices_left_by_growing_prove_what_they_say(posed: Posed):
         found.append(prices_of_gpm(problem, edges_of(problem.solve("gpm").tables["edges"])))
     for bound, prices in filter(None, found):
         assert bound >= best - 1e-9 * max(1.0, best)
-        ground = lay_ground(problem)
-        surplus, _, _ = pricing_kernels.price_pairs(
-            ground, label_slots(ground, prices.start), prices.topic * ground.weight, prices.node,
-            prices.link, 0.0, np.zeros(len(posed.interests)), np.zeros(len(posed.rates)),
+        network = problem.network
+        surplus, _, _ = pass_kernels.price_pairs(
+            network, network.components(prices.start).label, prices.topic * network.weight,
+            prices.node, prices.link, 0.0,
+            np.zeros(len(posed.interests)), np.zeros(len(posed.rates)),
         )  # fmt: skip
         assert surplus == 0.0
 

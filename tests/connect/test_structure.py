@@ -10,8 +10,10 @@ from tests.connect.small_networks import Posed
 from tests.oracles import overlay_structure_oracle as oracle
 
 import fanwise as fw
-from fanwise.connect.explaining import explain, explain_plan, explain_topic
-from fanwise.connect.network import as_edges
+from fanwise.connect.arrays import as_edges
+from fanwise.connect.explain.explain import explain
+from fanwise.connect.explain.plan import explain_plan
+from fanwise.connect.explain.topic import explain_topic
 from fanwise.connect.problem import edges_of
 from fanwise.connect.structure import (
     Overlay,
@@ -23,6 +25,8 @@ from fanwise.connect.structure import (
     topic_hops,
 )
 from fanwise.errors import PlanError
+
+pytestmark = pytest.mark.kernels
 
 
 @st.composite
@@ -203,7 +207,7 @@ def test_explanations_are_of_the_overlay(case, degree, max_edges):
     assert whole.cut_off == cut_off
     assert whole.alone == degrees.count(0)
     assert whole.full == sum(have >= degree for have in degrees)
-    assert [row["cut_off"] for row in whole.worst_nodes] == [
+    assert [row.cut_off for row in whole.worst_nodes] == [
         count for count in sorted(cut_off_of_node, reverse=True)[:8] if count
     ]
     assert whole.mean_hops == pytest.approx(np.mean([mean for mean, _ in hops]) if hops else 0.0)

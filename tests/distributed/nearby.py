@@ -11,8 +11,9 @@ from fanwise.distributed.inputs import Inputs
 from fanwise.distributed.select import share_scale
 from fanwise.distributed.select_bounds import Proof
 from fanwise.distributed.select_rounds import Rounds
-from fanwise.distributed.select_search import Search
+from fanwise.distributed.select_search import SparkSearch
 from fanwise.planning.problem import Run
+from fanwise.progress import Step
 
 
 class Everywhere:
@@ -96,8 +97,9 @@ def inputs_of(problem, pieces=1):
 def search_nearby(problem, pieces=1, **limits):
     """Solve a problem as on Spark."""
     inputs, is_binary = inputs_of(problem, pieces), problem.metric == "binary"
-    search = Search(
+    search = SparkSearch(
         Run(**limits),
+        Step(),
         scale=share_scale(inputs.facts.num_subscribers * inputs.facts.heaviest),
         counts_heads=is_binary and not inputs.has_weights,
     )

@@ -13,13 +13,13 @@ from tests.strategies import instances
 import fanwise as fw
 from fanwise.distributed.select_bounds import affordable
 from fanwise.distributed.select_certificate import num_sets_for
-from fanwise.distributed.select_passes import Fit, Look, Pay
+from fanwise.distributed.select_passes import Fit, Measure, Pay
 from fanwise.distributed.select_rounds import choose_batch, choose_rest, drop_weakest
 from fanwise.distributed.select_search import State
-from fanwise.select.bounds import tight_bound
+from fanwise.select.bounds import tight_proof
 from fanwise.select.greedy import greedy as run_greedy
 from fanwise.select.greedy import served_by
-from fanwise.select.relaxing.relaxation import fractional_knapsack
+from fanwise.select.relaxing.knapsack import fractional_knapsack
 from fanwise.select.verify_proof import evaluate
 from fanwise.select.verify_question import read_question
 from fanwise.workload.generators.spotify import spotify
@@ -57,10 +57,10 @@ def test_a_pass_finds_what_topics_bring_and_hold(instance, data, metric):
     flags = data.draw(st.lists(st.booleans(), min_size=num_topics, max_size=num_topics))
     served = np.array(flags, dtype=bool)
     rates = Everywhere(problem.workload.rates)
-    work = Look(rates, Everywhere(served), SCALE, metric == "binary")
+    work = Measure(rates, Everywhere(served), SCALE, metric == "binary")
     amounts, totals = cut(problem, 2).sums(work)
     assert totals[0] / SCALE == pytest.approx(problem.value(served), rel=1e-8, abs=1e-8)
-    assert totals[1] == problem._num_satisfied(served)
+    assert totals[1] == problem.num_satisfied(served)
     assert totals[2] / SCALE == pytest.approx(problem.weight[problem.demand > 0].sum())
     for topic in range(num_topics):
         if metric == "binary" and not served[topic]:
@@ -118,10 +118,10 @@ def test_a_search_ends_between_its_bound_and_nothing(instance, metric):
     problem = pose(instance, metric)
     search = search_nearby(problem, gap=0.0)
     optimum = optimum_of(instance, problem)
-    assert problem.value(search.state.served) == pytest.approx(search.value, rel=1e-8, abs=1e-8)
-    assert problem.cost[search.state.served].sum() <= problem.limit * (1 + 1e-9)
+    assert problem.value(search.answer.served) == pytest.approx(search.value, rel=1e-8, abs=1e-8)
+    assert problem.cost[search.answer.served].sum() <= problem.limit * (1 + 1e-9)
     assert search.value <= optimum * (1 + 1e-9) + 1e-8
-    assert search.bound * (1 + 1e-9) + 1e-8 >= optimum
+    assert search.bound.value * (1 + 1e-9) + 1e-8 >= optimum
 
 
 @given(
@@ -132,7 +132,7 @@ def test_a_search_ends_between_its_bound_and_nothing(instance, metric):
 def test_its_certificate_proves_the_bound(instance, metric, pieces):
     problem = pose(instance, metric)
     question = read_question(problem.workload, problem.solve("cheapest"))
-    found = search_nearby(problem, pieces, gap=0.0).final_bound()
+    found = search_nearby(problem, pieces, gap=0.0).close()
     proven = evaluate(question, found.proof, "")
     assert proven <= found.value * (1 + 1e-9) + 1e-12
     assert proven >= found.value * (1 - 1e-6) - 1e-6
@@ -163,9 +163,9 @@ def test_value_and_bound_stay_close_to_the_local_ones(tau, metric):
         problem = fw.Selection(workload, tau=tau, capacity="10%", metric=metric)
         search = search_nearby(problem)
         greedy = problem.value(served_by(problem, run_greedy(problem)))
-        local = tight_bound(problem)
+        local = tight_proof(problem).value
         assert search.value >= 0.99 * greedy, name
-        assert search.bound <= local * 1.006, (name, search.bound / local)
+        assert search.bound.value <= local * 1.006, (name, search.bound.value / local)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -182,11 +182,11 @@ def test_the_cut_into_blocks_changes_nothing(metric):
     problem = fw.Selection(workload, tau=276, capacity="10%", metric=metric)
     one, *others = (search_nearby(problem, pieces, gap=0.0) for pieces in (1, 3, 8))
     for other in others:
-        assert np.array_equal(one.state.served, other.state.served)
-        assert (one.state.value, one.bound, one.rounds) == (
-            other.state.value,
+        assert np.array_equal(one.answer.served, other.answer.served)
+        assert (one.answer.value, one.bound, one.work) == (
+            other.answer.value,
             other.bound,
-            other.rounds,
+            other.work,
         )
 
 
@@ -194,12 +194,12 @@ def test_the_cut_into_blocks_changes_nothing(metric):
 def test_no_time_leaves_two_rounds_and_a_full_capacity(metric):
     problem = fw.Selection(spotify(scale=0.003, seed=4), tau=276, capacity="10%", metric=metric)
     search = search_nearby(problem, time_limit=0.0)
-    assert search.rounds == 2  # nothing, and everything that fits
-    left = problem.limit - problem.cost[search.state.served].sum()
-    useful = ~search.state.served & (search.state.amounts > 0) & (problem.cost <= left)
+    assert search.work == 2  # nothing, and everything that fits
+    left = problem.limit - problem.cost[search.answer.served].sum()
+    useful = ~search.answer.served & (search.answer.amounts > 0) & (problem.cost <= left)
     assert np.count_nonzero(useful) <= 0.01 * problem.workload.num_topics
     assert search.value >= 0.9 * problem.solve("greedy").objective
-    assert search.value <= search.bound <= problem.weight.sum() * (1 + 1e-9)
+    assert search.value <= search.bound.value <= problem.weight.sum() * (1 + 1e-9)
 
 
 def test_a_batch_takes_the_best_per_cost_within_its_part():

@@ -1,101 +1,91 @@
-"""A third party's checker of certificates of select, in plain Python from the files alone."""
+"""A third party's check of a selection's bound: files in, a number out, and no fanwise."""
 
-import json
 from math import floor, inf
-from pathlib import Path
 
-import pyarrow.parquet as pq
+import numpy as np
+from tests.oracles.certificate_files import TOLERANCE, column, read_selection
 
-TOLERANCE, ENOUGH = 1e-9, 1 - 1e-9 - 1e-12
-
-
-def read(path):
-    return pq.read_table(path).to_pydict()
+ENOUGH = 1 - 1e-9 - 1e-12
 
 
-def proven_bound(workload_folder, plan_folder):
-    folder, plan_folder = Path(workload_folder), Path(plan_folder)
-    asked = json.loads((plan_folder / "plan.json").read_text())["parameters"]
-    topics, people = read(folder / "topics.parquet"), read(folder / "subscribers.parquet")
-    pairs, plan = read(folder / "interests.parquet"), read(plan_folder / "topics.parquet")
-    proof = {path.stem: read(path) for path in (plan_folder / "proof").glob("*.parquet")}
-    rate = dict(zip(topics["topic"], topics["rate"], strict=True))
-    interests = {v: [] for v in sorted(people["subscriber"])}
-    for v, t in sorted(zip(pairs["subscriber"], pairs["topic"], strict=True)):
-        interests[v].append(t)
-    cost = {t: rate[t] * pairs["topic"].count(t) for t in rate}
-    cost |= dict(zip(topics["topic"], topics.get("cost", ()), strict=False))
-    need, weight = {}, {}
-    for i, v in enumerate(people["subscriber"]):
-        tau = people["tau"][i] if asked["tau"] == "column" else asked["tau"]
-        need[v] = min(tau, sum(rate[t] for t in interests[v]))
-        weight[v] = people.get("weight", [1.0] * len(need))[i] if need[v] > 0 else 0.0
-    was = dict(zip(plan["topic"], plan.get("was_served", [False] * len(rate)), strict=True))
-    named = dict(zip(topics["name"], topics["topic"], strict=True))
-    pinned, excluded = (set(map(named.get, asked.get(key, ()))) for key in ("pin", "exclude"))
-    is_binary, capacity = asked["metric"] == "binary", asked["capacity"] * (1 + TOLERANCE)
-
-    def inequality(v, chosen):  # satisfaction <= constant + slopes of what is served
-        enough, inside = need[v] * ENOUGH, [t for t in interests[v] if t in chosen]
-        lack = enough - sum(map(rate.get, inside))
-        if is_binary:
-            outside = [t for t in interests[v] if t not in chosen] if lack > 0 else []
-            return float(lack <= 0), {t: min(1.0, rate[t] / lack) for t in outside}
-        received, lack = sum(map(rate.get, interests[v])), max(0.0, lack)
-        last = {t: max(0.0, 1 - (received - rate[t]) / enough) for t in inside}
-        slopes = {t: last.get(t, min(rate[t], lack) / enough) for t in interests[v]}
-        return max(0.0, 1 - lack / enough - sum(last.values())), slopes
-
-    def bound_of(prices, change, sets_of, served, dropped):  # of all plans of a case
-        served, dropped = served | pinned, dropped | excluded
-        left = capacity - sum(cost[t] for t in sorted(served))
-        switched = sum(not was[t] for t in served) + sum(was[t] for t in dropped)
-        if left < 0 or served & dropped or switched > asked.get("max_changes", inf):
-            return -inf
-        total = sum(weight.values()) + change * (asked.get("max_changes", 0) - sum(was.values()))
-        profit = {t: change if was[t] else -change for t in rate}
-        for v in interests:
-            assert 0 <= prices[v] <= weight[v], "a price out of range"
-            for share, chosen in sets_of(v) if prices[v] else ():
-                constant, slopes = inequality(v, chosen)
-                total -= prices[v] * share * (1 - constant)
-                for t, slope in slopes.items():
-                    profit[t] += prices[v] * share * slope
-        free = [t for t in rate if t not in served | dropped and profit[t] > 0]
-        for t in sorted(free, key=lambda t: cost[t] / profit[t]):
-            total += profit[t] if cost[t] <= left else profit[t] * left / cost[t]
-            left = max(0.0, left - cost[t])
-        return total + sum(profit[t] for t in served)
-
-    def stored_sets(v):
-        table = proof.get("prices", {})
-        parts = [table[f"part_{k}"][v] for k in range(len(table) - 1)]
-        first = sum(len(interests[other]) for other in range(v))
-        masks = proof["sets"]["sets"][first:] if "sets" in proof else [0] * len(interests[v])
-        for k, part in enumerate(parts if any(parts) else [1]):
-            chosen = {t for t, mask in zip(interests[v], masks, strict=False) if mask >> k & 1}
-            yield part / max(1, sum(parts)), chosen
-
-    def walk(tree, leaves, served, dropped):
-        topic, known = next(tree), served | pinned
-        if topic < 0:
-            return bound_of(*next(leaves), lambda v: [(1.0, known)], served, dropped)
-        sides = (served | {topic}, dropped), (served, dropped | {topic})
-        return max([walk(tree, leaves, *side) for side in sides])
-
-    nobody, rule = frozenset(), proof.get("rule", {}).get("rule")
-    changes = iter(proof.get("changes", {}).get("price", ()))
-    if rule == ["paper"]:
-        least = sorted(max(need[v], min(map(rate.get, interests[v]))) for v in need if need[v])
-        return max(
-            n for n in range(len(least) + 1) if sum(least[:n]) <= capacity / (1 - 1.001e-9)
-        ) + (not is_binary)
+def proven_bound(workload, plan):
+    """Return the satisfaction that no selection exceeds, by the certificate of this one."""
+    q, proof = read_selection(workload, plan)
+    rule = proof["rule"][0]["rule"] if "rule" in proof else None
+    changes = column(proof.get("changes", []), "price")
+    if rule == "paper":
+        return bound_of_the_paper(q)
     if "tree" in proof:
-        flat, many, tree = proof["leaves"]["price"], len(need), proof["tree"]["topic"]
-        leaves = ((flat[many * i :], next(changes, 0.0)) for i in range(tree.count(-1)))
-        bound = max(0.0, walk(iter(tree), leaves, nobody, nobody))
+        tree = [row["topic"] for row in proof["tree"]]
+        prices = column(proof["leaves"], "price").reshape(tree.count(-1), len(q.weight))
+        leaves = zip(prices, [*changes, *[0.0] * len(prices)], strict=False)
+        bound = max(0.0, walk(q, iter(tree), leaves, q.pinned, q.excluded))
     else:
-        table = proof.get("prices", {"price": [0.0] * len(need)})
-        prices = weight if rule == ["alone"] else table["price"]
-        bound = bound_of(prices, next(changes, 0.0), stored_sets, nobody, nobody)
-    return floor(bound * (1 + TOLERANCE)) if is_binary and "weight" not in people else bound
+        table = proof.get("prices", [])
+        prices = column(table, "price") if table else q.weight * (rule == "alone")
+        sets = stored_sets(q, table, proof.get("sets", []))
+        bound = bound_of_case(q, prices, sum(changes), sets, q.pinned, q.excluded)
+    is_whole = q.is_binary and "weight" not in (q.people[0] if q.people else {})
+    return floor(bound * (1 + TOLERANCE)) if is_whole else bound
+
+
+def bound_of_the_paper(q):
+    """Return how many can be satisfied if each pays for its least events alone (Alg. 3)."""
+    least = np.where(q.wants, q.rate, inf).min(axis=1, initial=inf)
+    paid = np.cumsum(np.sort(np.maximum(q.needs, least)[q.needs > 0]))
+    return int((paid <= q.capacity / ENOUGH).sum()) + (not q.is_binary)
+
+
+def stored_sets(q, table, masks):
+    """Return the sets of each subscriber, by subscriber and topic, and the share of each."""
+    bits = np.zeros(q.wants.shape, dtype=int)
+    bits[q.wants] = column(masks, "sets") if masks else 0
+    parts = [column(table, f"part_{k}") for k in range(len(table[0]) - 1 if table else 0)]
+    parts = np.array([*parts, np.zeros(len(bits))])
+    parts[0, parts.sum(axis=0) == 0] = 1
+    shares = parts / parts.sum(axis=0)
+    return [(share, bits >> k & 1 == 1) for k, share in enumerate(shares)]
+
+
+def inequality(q, chosen):
+    """Return constants and slopes: satisfaction <= constant + slopes of what is served."""
+    enough, inside = (q.needs * ENOUGH)[:, None], q.wants & chosen
+    enough = np.where(enough > 0, enough, 1)
+    lack = enough - (inside @ q.rate)[:, None]
+    if q.is_binary:
+        slopes = np.minimum(1, q.rate / np.where(lack > 0, lack, inf)) * (q.wants & ~chosen)
+        return (lack <= 0)[:, 0], slopes
+    lack = np.maximum(lack, 0)
+    last = np.maximum(0, 1 - ((q.wants @ q.rate)[:, None] - q.rate) / enough) * inside
+    slopes = np.where(inside, last, np.minimum(q.rate, lack) / enough) * q.wants
+    return np.maximum(0, 1 - (lack / enough)[:, 0] - last.sum(axis=1)), slopes
+
+
+def bound_of_case(q, prices, change, sets, served, dropped):
+    """Return what no selection exceeds that serves some topics and leaves out others."""
+    left = q.capacity - q.cost[served].sum()
+    switched = (served & ~q.was).sum() + (dropped & q.was).sum()
+    most = inf if q.max_changes is None else q.max_changes
+    if left < 0 or (served & dropped).any() or switched > most:
+        return -inf
+    assert ((prices >= 0) & (prices <= q.weight)).all(), "a price out of range"
+    total = q.weight.sum() + change * ((q.max_changes or 0) - q.was.sum())
+    profit = np.where(q.was, change, -change)
+    for share, chosen in sets:
+        constant, slopes = inequality(q, chosen)
+        total -= prices @ (share * (1 - constant))
+        profit = profit + (prices * share) @ slopes
+    free = np.flatnonzero(~served & ~dropped & (profit > 0))
+    for t in free[np.argsort(q.cost[free] / profit[free])]:
+        total += profit[t] * (1 if q.cost[t] <= left else left / q.cost[t])
+        left = max(0.0, left - q.cost[t])
+    return total + profit[served].sum()
+
+
+def walk(q, tree, leaves, served, dropped):
+    """Return the largest bound of any leaf of a tree in preorder, served sides first."""
+    topic = np.arange(len(q.rate)) == next(tree)
+    if not topic.any():
+        return bound_of_case(q, *next(leaves), [(1.0, served)], served, dropped)
+    sides = (served | topic, dropped), (served, dropped | topic)
+    return max([walk(q, tree, leaves, *side) for side in sides])

@@ -1,65 +1,63 @@
 """A third party's check of the certificates of wirings, from the files alone."""
 
-import json
-from functools import reduce
-from pathlib import Path
-from types import SimpleNamespace
+from functools import cache
 
 import numpy as np
-import pyarrow.parquet as pq
-from tests.oracles.certificate_wire_leaves import least_leaf, tree_from
+from tests.oracles.certificate_content_files import read_wiring, spread
 
 
-def read(folder, name, key=None):
-    file = Path(folder) / f"{name}.parquet"
-    found = pq.read_table(file).to_pylist() if file.exists() else []
-    return sorted(found, key=lambda row: row[key] if key else 0)
+def proven_bound(workload, plan):
+    """Return what every wiring costs at least, by the certificate of this one."""
+    q, proof = read_wiring(workload, plan)
+    if not q.rates.size:
+        return 0.0  # nobody, or nothing to want
+    price = spread(proof["prices"], "broker", "price", np.zeros(len(q.core)))
+    if "tree" in proof:
+        return max(0.0, least_leaf(q, price, proof))
+    trees = np.array([[first_links(q, size) for size in q.needed]] * len(q.core))
+    for row in proof["trees"]:
+        here, least = row["broker"], first_links(q, row["brokers"], row["broker"], row["radius"])
+        trees[here] = np.maximum(trees[here], (q.needed == row["brokers"]) * least)
+    dear = q.access + price
+    paid = q.load[:, None] * dear + q.rates @ trees.T
+    if "gathering" in proof:
+        part = spread(proof["gathering"], "channel", "part", np.ones(len(q.needed)))
+        stars = [ascend(dear[who], part[c] * q.core) for c, who in enumerate(q.wants.T)]
+        paid = q.rates @ (np.array(stars) + (1 - part)[:, None] * trees.T)
+        paid += np.where(q.wants, 0.0, q.rates).sum(axis=1)[:, None] * dear
+    return max(0.0, at_cheapest(q, price, paid))
 
 
-def sides(rows, side):  # what is null compares with nothing, and so wants nothing
-    axes = sum(name.startswith(side) for name in rows[0])
-    return np.array([[row[f"{side}{k}"] for k in range(axes)] for row in rows], dtype=float)
+def at_cheapest(q, price, paid):
+    """Return what all users pay at least, each where that is least, less what prices take off."""
+    return paid.min(axis=1).sum() - price[price > 0] @ q.room[price > 0]
 
 
-def facts_of(home, asked):  # what users send, want and load, what links cost and brokers hold
-    users, brokers = read(home, "subscribers", "subscriber"), read(home, "brokers", "broker")
-    cells = read(home, "channels", "channel")
-    if not users or not cells:
-        return None
-    ends = np.minimum(sides(users, "hi_")[:, None], sides(cells, "hi_"))
-    wants = (ends > np.maximum(sides(users, "lo_")[:, None], sides(cells, "lo_"))).all(axis=2)
-    rates = np.zeros(wants.shape)
-    for row in read(home, "rates"):
-        rates[row["subscriber"], row["channel"]] = row["rate"]
-    rates[wants.sum(axis=0) - wants == 0] = 0.0  # nobody else wants it
-    demand = rates.sum(axis=1) + (wants * (rates.sum(axis=0) - rates)).sum(axis=1)
-    at, places = sides(users, "net_"), sides(brokers, "net_")
-    access, core = (np.linalg.norm(of[:, None] - places, axis=2) for of in (at, places))
-    for row in read(home, "access_costs"):
-        access[row["subscriber"], row["broker"]] = row["cost"]
-    for row in read(home, "broker_costs"):
-        core[row["broker"], row["other"]] = core[row["other"], row["broker"]] = row["cost"]
-    core = core * asked["core_factor"]
-    ways = reduce(lambda d, m: np.minimum(d, d[:, m, None] + d[m]), range(len(core)), core)
-    core = ways if (ways < core * (1 - 1e-9)).any() else core
-    room = np.full(len(core), np.inf)
-    if "capacity" in brokers[0]:
-        room = (
-            np.array([row["capacity"] for row in brokers]) * asked["capacity_factor"] * (1 + 1e-9)
-        )
-    holds = np.cumsum(np.sort(room)[::-1])[:-1] * (1 + 1e-9)
-    needed = np.array([1 + (holds < demand[one].sum()).sum() for one in wants.T])
-    names = ("rates", "wants", "demand", "access", "core", "room", "needed")
-    found = zip(names, (rates, wants, demand, access, core, room, needed), strict=True)
-    return SimpleNamespace(**dict(found), is_mesh=asked["topology"] == "mesh")
+def kruskal(q, is_allowed):
+    """Return what the links cost that join brokers, the cheapest first, of those allowed."""
+    part, costs = np.arange(len(q.core)), []
+    for cost, a, b in sorted((q.core[a, b], a, b) for a in part for b in part if a < b):
+        if part[a] != part[b] and is_allowed(a, b):
+            part[part == part[a]] = part[b]
+            costs.append(cost)
+    return costs
 
 
-def ascend(links, core):  # what a tree to all users costs at least, from each broker
+def first_links(q, size, root=0, radius=np.inf):
+    """Return what a tree over so many brokers costs at least, by links near enough to its root."""
+    near = kruskal(q, lambda a, b: q.core[root, [a, b]].min() + q.core[a, b] <= radius)
+    return min(radius, sum(near[: size - 1]) if len(near) >= size - 1 else np.inf)
+
+
+def ascend(links, core):
+    """Return what a tree to all users costs at least, from each broker, by dual ascent."""
     owed, is_raised = np.zeros(len(core)), True
     while is_raised:
         is_raised = False
         for mine in links:
-            inside = reduce(lambda found, _: found | (core[:, found] <= 0).any(1), core, mine <= 0)
+            inside = mine <= 0
+            for _ in core:
+                inside = inside | (core[:, inside] <= 0).any(axis=1)
             if not inside[owed.argmin()]:
                 cut, is_raised = np.ix_(~inside, inside), True
                 least = min(mine[~inside].min(), core[cut].min(initial=np.inf))
@@ -69,31 +67,32 @@ def ascend(links, core):  # what a tree to all users costs at least, from each b
     return owed
 
 
-def proven_bound(workload_folder, plan_folder):
-    header = json.loads((Path(plan_folder) / "plan.json").read_text())
-    proof = {Path(file).stem: read(plan_folder, file[:-8]) for file in header["proof"]["files"]}
-    facts = facts_of(workload_folder, header["parameters"])
-    if facts is None:
-        return 0.0  # nobody, or nothing to want
-    price = np.zeros(len(facts.core))
-    for row in proof["prices"]:
-        price[row["broker"]] = row["price"]
-    off, dear = price[price > 0] @ facts.room[price > 0], facts.access + price
-    if "nodes" in proof:
-        return max(0.0, least_leaf(facts, proof, dear, off))
-    trees = np.array(
-        [[tree_from(facts.core, 0, size, np.inf) for size in facts.needed]] * len(price)
-    )
-    for row in proof["trees"]:
-        here, size, radius = row["broker"], row["brokers"], row["radius"]
-        least = (facts.needed == size) * tree_from(facts.core, here, size, radius)
-        trees[here] = np.maximum(trees[here], least)
-    paid = facts.demand[:, None] * dear + facts.rates @ trees.T
-    if "gathering" in proof:
-        part = np.ones(len(facts.needed))
-        for row in proof["gathering"]:
-            part[row["channel"]] = row["part"]
-        stars = [ascend(dear[one], part[c] * facts.core) for c, one in enumerate(facts.wants.T)]
-        paid = facts.rates @ (np.array(stars) + (1 - part)[:, None] * trees.T)
-        paid += np.where(facts.wants, 0.0, facts.rates).sum(axis=1)[:, None] * dear
-    return max(0.0, paid.min(axis=1).sum() - off)
+def least_leaf(q, price, proof):
+    """Return the least bound of any leaf of a search, given in preorder, brokers by their ids."""
+    brokers, links, marks = range(len(q.core)), set(), iter(proof["tree"])
+    kruskal(q, lambda a, b: not links.add((a, b)))  # the one tree of all brokers
+
+    @cache
+    def tree(members, size):  # the cheapest over these and maybe more, so many; -1: these alone
+        joined = kruskal(q, lambda a, b: {a, b} <= members and (q.is_mesh or (a, b) in links))
+        is_tree = len(members) >= size and len(joined) == len(members) - 1
+        more = [tree(members | {b}, size) for b in brokers if size >= 0 and b not in members]
+        return min([sum(joined) if is_tree else np.inf, *more])
+
+    def bound(chosen):
+        known = [frozenset(b for i, b in chosen.items() if who[i]) for who in q.wants.T]
+        sizes = np.where(q.is_mesh and len(chosen) == len(q.load), -1, q.needed)
+        trees = [[tree(has | {b}, n) for has, n in zip(known, sizes, strict=True)] for b in brokers]
+        paid = q.load[:, None] * q.access + q.rates @ np.transpose(trees)
+        for user, broker in chosen.items():
+            paid[user, np.arange(len(brokers)) != broker] = np.inf
+        return max(at_cheapest(q, of, paid + q.load[:, None] * of) for of in (price, 0 * price))
+
+    def walk(chosen):
+        if len(chosen) == len(q.load) or not next(marks)["is_branched"]:
+            return bound(chosen)
+        user = proof["order"][len(chosen)]["subscriber"]
+        load = [q.load[[user, *(i for i in chosen if chosen[i] == b)]].sum() for b in brokers]
+        return min([walk({**chosen, user: b}) for b in brokers if load[b] <= q.room[b]] + [np.inf])
+
+    return walk({})

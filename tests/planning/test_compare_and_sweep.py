@@ -11,7 +11,7 @@ from tests.strategies import Instance, instances
 import fanwise as fw
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.compare import best_bound, compare, default_algorithms
-from fanwise.planning.families import PROVISION, SELECT
+from fanwise.planning.families import FAMILIES
 from fanwise.planning.sweep import Point, sweep, write_points
 from fanwise.report.comparison_plots import plot_comparison, plot_sweep
 from fanwise.select.greedy import greedy, greedy_fractional
@@ -85,7 +85,7 @@ def compare_up_to(monkeypatch, stage, name, num_pairs):
 
 
 def test_slow_algorithms_are_left_out_of_large_instances(monkeypatch):
-    compare_up_to(monkeypatch, SELECT.stages["algorithm"], "exact", 3)
+    compare_up_to(monkeypatch, FAMILIES["select"].stages["algorithm"], "exact", 3)
     comparison = compare(selection())
     assert list(comparison.skipped) == ["exact"]
     assert "3 pairs" in comparison.skipped["exact"]
@@ -96,7 +96,7 @@ def test_slow_algorithms_are_left_out_of_large_instances(monkeypatch):
 
 
 def test_each_stage_says_how_large_instances_may_be(monkeypatch):
-    compare_up_to(monkeypatch, PROVISION.stages["pack"], "exact", 3)
+    compare_up_to(monkeypatch, FAMILIES["provision"].stages["pack"], "exact", 3)
     names, skipped = default_algorithms(fw.Provisioning(SMALL, tau=25))
     assert {name.split("+")[1] for name in skipped} == {"exact"}
     assert {"exact+cbp", "exact+best"} < set(names)
@@ -298,6 +298,10 @@ def test_points_as_csv(tmp_path):
 # pictures
 
 
+def varied(family, *names):
+    return [FAMILIES[family].parameter(name) for name in names]
+
+
 def test_the_picture_of_a_comparison_shows_values_and_bound():
     comparison = compare(selection(), ["greedy", "random", "exact"])
     (axes,) = plot_comparison(comparison, objective="satisfied").axes
@@ -310,7 +314,7 @@ def test_the_picture_of_a_comparison_shows_values_and_bound():
 
 def test_the_picture_of_a_sweep_shows_values_bounds_and_what_is_exact():
     points = capacity_curve(selection(), ["50%", "10%", "100%"]).points
-    (axes,) = plot_sweep(points, ["capacity"], objective="satisfied").axes
+    (axes,) = plot_sweep(points, varied("select", "capacity"), objective="satisfied").axes
     bound, value, *dots = axes.lines
     by_capacity = sorted(points, key=lambda point: point.parameters["capacity"])
     assert list(value.get_xdata()) == [10, 50, 100]
@@ -325,13 +329,13 @@ def test_the_picture_of_a_sweep_has_a_curve_for_each_machine():
         {"tau": tau, "instance": name} for tau in (7, 60) for name in ("c3.large", "c3.xlarge")
     ]
     points = sweep(fw.Provisioning(SMALL, tau=1), changes).points
-    (axes,) = plot_sweep(points, ["tau", "instance"], objective="dollars").axes
+    (axes,) = plot_sweep(points, varied("provision", "tau", "instance"), objective="dollars").axes
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == [
         "c3.large: bound", "c3.large: value", "c3.xlarge: bound", "c3.xlarge: value",
     ]  # fmt: skip
     assert axes.get_xlabel().startswith("tau")
-    (axes,) = plot_sweep(points[:2], ["instance"], objective="dollars").axes
+    (axes,) = plot_sweep(points[:2], varied("provision", "instance"), objective="dollars").axes
     assert axes.get_xlabel() == "type of machine"
     for name, values, along, curves in (
         ("message_bytes", (111.0, 200.0), "horizon (days)", ["111 bytes", "200 bytes"]),
@@ -340,14 +344,16 @@ def test_the_picture_of_a_sweep_has_a_curve_for_each_machine():
         changes = [{name: value, "horizon_seconds": days * 86400.0}
                    for value in values for days in (1, 30)]  # fmt: skip
         points = sweep(fw.Provisioning(SMALL, tau=25), changes).points
-        (axes,) = plot_sweep(points, [name, "horizon_seconds"], objective="dollars").axes
+        (axes,) = plot_sweep(
+            points, varied("provision", name, "horizon_seconds"), objective="dollars"
+        ).axes
         assert axes.get_xlabel() == along
         assert list(axes.lines[1].get_xdata()) == [1, 30]
         labels = [text.get_text() for text in axes.get_legend().get_texts()]
         assert labels[1::2] == [f"{curve}: value" for curve in curves]
     far = sweep(fw.Provisioning(SMALL, tau=25), [{"tau": 1}, {"tau": 60}]).points
-    (axes,) = plot_sweep(far, ["tau"], objective="dollars").axes
+    (axes,) = plot_sweep(far, varied("provision", "tau"), objective="dollars").axes
     assert axes.get_xscale() == "log"
     assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "60"]
-    (axes,) = plot_sweep([], ["tau"], objective="dollars").axes
+    (axes,) = plot_sweep([], varied("provision", "tau"), objective="dollars").axes
     assert "no point" in axes.texts[0].get_text()

@@ -14,10 +14,10 @@ from tests.strategies import Instance
 
 import fanwise as fw
 from fanwise.cli.main import main
-from fanwise.errors import PlanError, VerificationError
+from fanwise.errors import ParameterError, PlanError, VerificationError
+from fanwise.planning.assembling import Made, assemble
 from fanwise.planning.families import FAMILIES
-from fanwise.planning.plan import warnings_for
-from fanwise.planning.problem import Run
+from fanwise.planning.problem import Bound, Measurement, Run
 from fanwise.planning.proof import Proof, ProofError
 from fanwise.planning.verify import examine
 from fanwise.workload.json_numbers import find_odd_number
@@ -81,14 +81,29 @@ def test_an_empty_question_says_so(family, instance):
     plan.verify()
 
 
+def warnings_of(family, objective, bound, trivial):
+    made = Made(
+        family=family, algorithm="any", parameters={}, workload="", tables={}, identity="",
+        measured=Measurement(objective, is_feasible=True, metrics={}),
+        proved=None if bound is None else Bound(bound),
+        emptiness=None, trivial_bound=trivial,
+    )  # fmt: skip
+    return set(assemble(made, Run(), fw.Plan).warnings)
+
+
 def test_a_bound_that_says_nothing_is_called_that():
-    problem = pose("select")
-    everything = problem.trivial_bound()
-    assert "no-useful-bound" in warnings_for(problem, everything, 0.2)
-    assert warnings_for(problem, everything - 1, 0.1) == {}
-    assert warnings_for(problem, everything, 0.0) == {}  # everybody is satisfied
-    assert "no-useful-bound" in warnings_for(pose("provision"), 0.0, 1.0)
-    assert warnings_for(pose("provision"), None, None) == {}
+    assert warnings_of("select", 8.0, 10.0, trivial=10.0) == {"no-useful-bound"}
+    assert warnings_of("select", 8.0, 9.0, trivial=10.0) == set()
+    assert warnings_of("select", 10.0, 10.0, trivial=10.0) == set()  # everybody is satisfied
+    assert warnings_of("provision", 8.0, 0.0, trivial=0.0) == {"no-useful-bound"}
+    assert warnings_of("provision", 8.0, None, trivial=0.0) == set()
+    assert warnings_of("connect", 8.0, 10.0, trivial=None) == set()
+
+
+@pytest.mark.parametrize("objective", [float("nan"), float("inf")])
+def test_an_objective_that_is_no_number_is_refused(objective):
+    with pytest.raises(ParameterError, match="below 1e308"):
+        warnings_of("select", objective, None, trivial=None)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from tests.provision.small_machines import machine, pose, tens_of_topics
 from tests.strategies import Instance
 
 from fanwise.errors import InfeasibleError, ParameterError
-from fanwise.planning.families import PROVISION
 from fanwise.provision.catalogue import Instance as Machine
+from fanwise.provision.description import DESCRIPTION
 from fanwise.provision.machines.fleets import cover, mixed_fleets
 from fanwise.provision.machines.packing import NO_LIMIT, Bin
 
@@ -74,7 +74,7 @@ def test_bad_reserves_are_refused(reserve):
         pose(Instance([1.0], [[0]], tau=1), [machine(100)], reserve=reserve)
 
 
-@pytest.mark.parametrize("pack", PROVISION.stages["pack"])
+@pytest.mark.parametrize("pack", DESCRIPTION.stages["pack"])
 def test_limits_of_topics_and_connections(pack):
     instance = Instance([1.0, 2.0, 3.0, 4.0], [[0, 1], [1, 2], [2, 3], [3, 0]], tau=1e9)
     free = pose(instance, [machine(1000)]).solve(f"gsp+{pack}")

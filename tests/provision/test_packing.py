@@ -12,8 +12,8 @@ from tests.provision.small_machines import machine, pose, tens_of_topics
 from tests.strategies import Instance, instances
 
 from fanwise.errors import ParameterError
-from fanwise.planning.families import PROVISION
 from fanwise.planning.problem import Run
+from fanwise.provision.description import DESCRIPTION
 from fanwise.provision.machines import best_packing
 from fanwise.provision.machines.machine_kernels import order_falling
 from fanwise.provision.pairs import best_pairs
@@ -141,7 +141,7 @@ def test_exact_is_the_optimum_and_nothing_is_below(case, price, other):
     assert exact.objective == pytest.approx(least, rel=1e-9)
     if exact.metrics["vms"]:
         assert exact.metrics["packing_is_optimal"]
-    for pack in PROVISION.stages["pack"]:
+    for pack in DESCRIPTION.stages["pack"]:
         plan = problem.solve(f"gsp+{pack}")
         plan.verify()
         assert plan.objective >= least * (1 - 1e-9)
@@ -165,7 +165,7 @@ def test_best_is_never_dearer(case, price, factor, rent, seed):
         problem = pose(instance, catalogue, price, sizes, instance=name)
         best = problem.solve("best+best", seed=seed)
         best.verify()
-        packs = [pack for pack in PROVISION.stages["pack"] if pack != "exact"]
+        packs = [pack for pack in DESCRIPTION.stages["pack"] if pack != "exact"]
         for select in ("gsp", "rsp"):
             plans = [problem.solve(f"{select}+{pack}", seed=seed) for pack in packs]
             for plan in plans:
@@ -234,7 +234,7 @@ def test_partition(numbers, is_partition, algorithm):
     assert plan.objective == pytest.approx(2 if is_partition else 3)
 
 
-@pytest.mark.parametrize("pack", PROVISION.stages["pack"])
+@pytest.mark.parametrize("pack", DESCRIPTION.stages["pack"])
 def test_odd_shapes(pack):
     exactly = pose(Instance([36.0], [[0], [0]], tau=36.0), [machine(72)])
     plan = exactly.solve(f"gsp+{pack}")

@@ -26,6 +26,8 @@ from fanwise.planning.problem import Run
 from fanwise.provision.pairs import best_pairs, exact_pairs, greedy_pairs, random_pairs
 from fanwise.provision.pairs.charges import charge, prices_with_rent
 
+pytestmark = pytest.mark.kernels
+
 ALGORITHMS = {
     "gsp": greedy_pairs.choose_pairs,
     "rsp": random_pairs.choose_pairs,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.oracles import provision_pairs_oracle as oracle
 from tests.strategies import odd_rates, whole_rates
 
-from fanwise.provision.pairs.cover_kernels import cheapest_cover, make_room
+from fanwise.provision.pairs.cover_kernels import cheapest_cover, make_workspace
 
 HAIR = 1e-12
 
@@ -27,9 +27,9 @@ def knapsacks(draw, rates):
 
 
 def solve(rates, prices, enough, num_states):
-    room = make_room(len(rates), num_states)
-    price, least = cheapest_cover(np.array(rates), np.array(prices), enough, room)
-    taken = [i for i in range(len(rates)) if room.is_taken[i]]
+    workspace = make_workspace(len(rates), num_states)
+    price, least = cheapest_cover(np.array(rates), np.array(prices), enough, workspace)
+    taken = [i for i in range(len(rates)) if workspace.is_taken[i]]
     assert sum(rates[i] for i in taken) >= enough * (1 - 1e-12)
     assert price == pytest.approx(sum(prices[i] for i in taken), rel=1e-12, abs=1e-12)
     return price, least

@@ -16,13 +16,15 @@ from tests.strategies import Instance, instances, odd_rates
 
 import fanwise as fw
 from fanwise.errors import InfeasibleError, ParameterError
-from fanwise.planning.families import PROVISION
 from fanwise.planning.verify import checks
 from fanwise.provision.bounds import paper_bound
 from fanwise.provision.catalogue import Instance as Machine
+from fanwise.provision.description import DESCRIPTION
 from fanwise.provision.machines.machine_kernels import Capacity
 from fanwise.provision.machines.pack_kernels import pack_first_fit
 from fanwise.provision.machines.packing import NO_LIMIT
+
+pytestmark = pytest.mark.kernels
 
 PERIOD = 8.0  # seconds: a machine of c / 1e6 mbps moves c bytes in a period
 
@@ -383,7 +385,7 @@ def test_vectors():
         optimum = vector["optimum_with_at_most_4_vms"]
         ours = oracle.optimum_of(problem, instance)
         best = problem.solve("best+best")
-        for select, pack in product(*PROVISION.stages.values()):
+        for select, pack in product(*DESCRIPTION.stages.values()):
             plan = problem.solve(f"{select}+{pack}")
             plan.verify()
             if select == "gsp":

@@ -5,7 +5,7 @@ import fanwise as fw
 from fanwise.planning.sweep import Point
 from fanwise.provision.catalogue import Instance as Machine
 from fanwise.provision.plots import MAX_BARS, ladder_of, plot_cost_against_tau, plot_ladder
-from fanwise.workload.look import encode
+from fanwise.workload.plot_style import encode
 
 
 def solve(num_subscribers, pairs_per_machine, tau=3.0):

@@ -23,7 +23,7 @@ from tests.strategies import Instance
 import fanwise as fw
 from fanwise.errors import InfeasibleError, InputError, ParameterError, WorkloadError
 from fanwise.provision.bounds import proven_bound
-from fanwise.provision.pairs import sharing
+from fanwise.provision.pairs import dual_ascent
 from fanwise.provision.pairs.charges import charge
 from fanwise.provision.streamed import allocation, bounds, needs, solve, source
 from fanwise.provision.streamed.bounds import streamed_bound
@@ -281,9 +281,9 @@ def test_limits_stop_the_sweeps_of_a_streamed_bound(
     tmp_path, monkeypatch, prices, limits, is_swept
 ):
     swept = []
-    sweep = sharing.Sharing.sweep
+    sweep = dual_ascent.Sharing.sweep
     monkeypatch.setattr(
-        sharing.Sharing, "sweep", lambda self, is_over: swept.append(1) or sweep(self, is_over)
+        dual_ascent.Sharing, "sweep", lambda self, is_over: swept.append(1) or sweep(self, is_over)
     )
     problem = spread_problem(**prices)
     plan = stream(problem, tmp_path, **limits)
@@ -319,13 +319,13 @@ def test_a_bound_that_is_known_is_not_proven_again(monkeypatch):
 
 
 def test_a_sweep_ends_where_the_time_does(monkeypatch):
-    monkeypatch.setattr(sharing, "PIECE", 1)
+    monkeypatch.setattr(dual_ascent, "PIECE", 1)
     problem = spread_problem()
     core = bounds.find_core(problem, charge(problem, 1.0, 1.0, 1e-9))
     bounds_by_looks = []
     for looks in (0, 1, 5, 10**6):
         clock = iter([False] * looks + [True])
-        found = sharing.Sharing(core)
+        found = dual_ascent.Sharing(core)
         found.sweep(lambda clock=clock: next(clock))
         bounds_by_looks.append(found.bound)
     assert bounds_by_looks == sorted(bounds_by_looks)

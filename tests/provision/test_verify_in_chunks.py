@@ -15,8 +15,8 @@ from tests.provision.test_streamed_cli import run
 import fanwise as fw
 from fanwise.errors import PlanError
 from fanwise.planning.verify import checks
-from fanwise.provision import verify_rows
-from fanwise.provision.streamed import needs, opening, source
+from fanwise.provision import verify_chunks
+from fanwise.provision.streamed import needs, open_large, source
 from fanwise.provision.streamed.plan import read_plan_in_chunks
 from fanwise.provision.streamed.source import map_workload
 
@@ -28,7 +28,7 @@ def tiny(monkeypatch):
     """Chunks of two rows, piles of three, all of them in files."""
     sizes = {"CHUNK": 2, "ROWS_PER_PILE": 3, "ROWS_IN_MEMORY": 0, "MOST_CELLS": 5}
     for name, size in sizes.items():
-        monkeypatch.setattr(verify_rows, name, size)
+        monkeypatch.setattr(verify_chunks, name, size)
     monkeypatch.setattr(source, "PAIRS_AT_ONCE", 2)
 
 
@@ -86,7 +86,7 @@ def test_rows_in_order(tiny, rows, cut):
         columns = [[row[i] for row in arranged] for i in range(3)]
         table = pa.table({name: pa.array(column, pa.int32()) for name, column in
                           zip(NAMES, columns, strict=True)})  # fmt: skip
-        found = verify_rows.AllocationRows.of_table(table)
+        found = verify_chunks.AllocationRows.of_table(table)
         assert found.is_sorted == (arranged == sorted(rows))
         assert [row for chunk in found.ordered() for row in zip(*chunk, strict=True)] == sorted(
             rows
@@ -179,7 +179,7 @@ def little_memory(tmp_path, monkeypatch):
     room = tmp_path / "room"
     room.mkdir()
     monkeypatch.setattr(needs, "memory_of_machine", lambda: 1e6)
-    monkeypatch.setattr(opening, "map_workload", map_and_tell)
+    monkeypatch.setattr(open_large, "map_workload", map_and_tell)
     monkeypatch.setattr("tempfile.tempdir", str(room))
     yield opened
     assert list(room.iterdir()) == []
@@ -205,14 +205,14 @@ def test_the_command_leaves_pairs_on_disk_by_itself(
 
 
 def test_the_command_reads_small_plans_whole(tmp_path, capsys, plan, monkeypatch):
-    monkeypatch.setattr(opening, "map_workload", None)
+    monkeypatch.setattr(open_large, "map_workload", None)
     fw.write_workload(plan.source, tmp_path / "workload")
     plan.save(tmp_path / "plan")
     assert run(capsys, "verify", tmp_path / "workload", tmp_path / "plan")[0] == 0
 
 
 def test_a_disk_too_small(tmp_path, capsys, plan, little_memory, monkeypatch):
-    monkeypatch.setattr(opening, "PILED_BYTES", 1e15)
+    monkeypatch.setattr(open_large, "PILED_BYTES", 1e15)
     fw.write_workload(plan.source, tmp_path / "workload")
     plan.save(tmp_path / "plan")
     status, _, told = run(capsys, "verify", tmp_path / "workload", tmp_path / "plan")

@@ -13,19 +13,19 @@ from typer.testing import CliRunner
 
 from fanwise.cli import report as report_command
 from fanwise.errors import InputError, OutputExistsError, VerificationError
+from fanwise.formatting import money, percent
 from fanwise.provision.catalogue import Instance as Machine
+from fanwise.provision.facts import fleet_passages
 from fanwise.provision.problem import Provisioning
 from fanwise.report import page
 from fanwise.report.page import Facts, Picture, Report, Table, Text, Verdict
 from fanwise.report.plans import overview_section, plan_section
-from fanwise.report.provisionings import money_items
 from fanwise.report.workloads import ingest_section, workload_section
 from fanwise.select.problem import Selection
-from fanwise.wording import money, percent
-from fanwise.workload.files import write_workload
-from fanwise.workload.look import new_axes
-from fanwise.workload.statistics import workload_statistics
+from fanwise.workload.plot_style import new_axes
 from fanwise.workload.topic import TopicWorkload
+from fanwise.workload.topic.files import write_workload
+from fanwise.workload.topic.statistics import workload_statistics
 
 ATTACK = "<script>alert('&')</script>\"><img src=x onerror=alert(1)>"
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -300,15 +300,13 @@ def test_a_provisioning_is_shown_in_money(workload):
                                   "savings": plan.objective})  # fmt: skip
     parsed = read(Report("R").add(plan_section(plan, workload)))
     text = parsed.text
-    assert text.count(money(plan.objective)) == 2  # the tile and the breakdown
-    for part in ("machines", "incoming", "outgoing"):
-        assert money(plan.metrics[f"cost_{part}"]) in text
     after = {name: text[index + 1] for index, name in enumerate(text[:-1])}
     assert after["total cost"] == money(plan.objective)
+    assert after["outgoing traffic"].startswith(money(plan.metrics["cost_outgoing"]))
     assert after["the naive plan costs"] == money(2 * plan.objective)
     assert after["saved against it"] == f"{money(plan.objective)} (50%)"
     assert after["no plan costs less than"] == money(plan.bound)
-    assert after["this one costs more by at most"] == money(plan.objective - plan.bound)
+    assert text.count("no plan costs less than") == 1
     assert after["is there a plan for $1.00?"].startswith("no")
     assert any("10% of every machine is kept free" in words for words in text)
 
@@ -316,7 +314,7 @@ def test_a_provisioning_is_shown_in_money(workload):
 def test_machines_are_summed_up_by_type(workload):
     plan = provisioning(workload)
     vms = plan.tables["vms"].to_pylist()
-    *_, table = money_items(plan)
+    *_, table = fleet_passages(plan)
     assert [row[0] for row in table.rows] == sorted({vm["instance"] for vm in vms})
     for name, count, rent, used, least, most in table.rows:
         of_type = [vm for vm in vms if vm["instance"] == name]

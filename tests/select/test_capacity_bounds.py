@@ -12,7 +12,7 @@ from tests.strategies import Instance, instances
 
 import fanwise as fw
 from fanwise.errors import InfeasibleError, ParameterError
-from fanwise.select.bounds import tight_bound
+from fanwise.select.bounds import tight_proof
 from fanwise.select.problem import METRICS
 from fanwise.select.relaxing import capacity_bounds as bounding
 from fanwise.select.relaxing.capacity_bounds import (
@@ -20,7 +20,7 @@ from fanwise.select.relaxing.capacity_bounds import (
     choose_stops,
     fractional_knapsacks,
 )
-from fanwise.select.relaxing.relaxation import fractional_knapsack
+from fanwise.select.relaxing.knapsack import fractional_knapsack
 from fanwise.select.sweep import capacity_curve, has_room
 from fanwise.workload.generators.spotify import spotify
 
@@ -140,7 +140,7 @@ def test_they_are_about_as_tight_as_bounds_for_single_capacities(metric, tau):
     percents = (1, 3, 10, 30, 60, 90, 100)
     bounds, _ = capacity_bounds(problem, [percent / 100 * problem.limit for percent in percents])
     for percent, bound in zip(percents, bounds, strict=True):
-        single = tight_bound(replace(problem, capacity=f"{percent}%"))
+        single = tight_proof(replace(problem, capacity=f"{percent}%")).value
         assert bound <= 1.004 * single
     assert all(less <= more for less, more in pairwise(bounds))
 

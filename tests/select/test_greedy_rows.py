@@ -13,6 +13,8 @@ from fanwise.select.benefits.queue_kernels import entry_key, entry_topic, pack_e
 from fanwise.select.greedy import greedy_binary, share_scale
 from fanwise.select.greedy_naive import order_binary
 
+pytestmark = pytest.mark.kernels
+
 
 def pose(instance, capacity):
     tau = "column" if isinstance(instance.tau, list) else instance.tau

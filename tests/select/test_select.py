@@ -8,8 +8,10 @@ from tests.strategies import Instance, instances, odd_rates
 
 import fanwise as fw
 from fanwise.errors import ParameterError
-from fanwise.select.bounds import knapsack_bound, paper_bound
+from fanwise.select.bounds import knapsack_bound
 from fanwise.select.problem import parse_capacity
+
+pytestmark = pytest.mark.kernels
 
 
 def tau_of(instance):
@@ -56,7 +58,7 @@ def test_bounds_hold(metric, instance):
     )
     assert problem.bound() >= best - 1e-9
     assert knapsack_bound(problem) >= best - 1e-9
-    paper = paper_bound(problem)
+    paper = problem.paper_bound
     if instance.cost is not None or instance.weight is not None:
         assert paper is None
     else:

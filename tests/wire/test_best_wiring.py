@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +14,11 @@ from tests.wire.small_wirings import Wires, wirings
 from tests.wire.test_wire import brokers_of
 
 import fanwise as fw
+from fanwise.planning.problem import Run
 from fanwise.wire import best, exact
 from fanwise.wire.improving.annealing import Annealing
+from fanwise.wire.proving.certificates import prove
+from fanwise.wire.verify_proof import proven_bound
 from fanwise.workload.generators.quadratic import quadratic
 from fanwise.workload.generators.sparse import sparse
 
@@ -100,9 +106,7 @@ class TestQuality:
 
 
 def best_access(problem):
-    from fanwise.wire.bounds import bound_parts
-
-    return bound_parts(problem.ground).access
+    return problem.bound_parts.access
 
 
 class TestCapacities:
@@ -139,6 +143,20 @@ class TestStopping:
         one, two = (self.problem.solve("best", seed=5, effort=0.1) for _ in range(2))
         assert one.id == two.id
 
+    def test_the_clock_does_not_matter_without_a_time_limit(self, monkeypatch):
+        one = self.problem.solve("best", seed=5, effort=0.1)
+        jumps = np.random.default_rng(0)
+        now = [0.0]
+
+        def tell_some_time():
+            now[0] += jumps.exponential(1000.0)
+            return now[0]
+
+        monkeypatch.setattr(time, "perf_counter", tell_some_time)
+        two = self.problem.solve("best", seed=5, effort=0.1)
+        assert (one.id, one.stopped, one.bound) == (two.id, two.stopped, two.bound)
+        assert one.limits == two.limits
+
     def test_effort_only_helps(self):
         costs = [self.problem.solve("best", effort=effort).objective for effort in (0.0, 1.0)]
         assert costs[1] <= costs[0]
@@ -156,7 +174,31 @@ class TestStopping:
         for other in others:
             assert not other.feasible or plan.objective <= other.objective * (1 + 1e-12)
 
-    def test_no_time_at_all_for_few_cases(self):
+    def test_what_takes_long_waits_for_time(self, monkeypatch):
+        """Above the sizes where the paper's algorithms take no time, packing alone is sure."""
+
+        def fail(*_, **__):
+            raise AssertionError("there is no time for it")
+
+        monkeypatch.setattr(best, "QUICK_STEPS", 0)
+        monkeypatch.setattr(best.migration.clustering, "attach", fail)
+        monkeypatch.setattr(best.steiner_mixing, "attach", fail)
+        plan = self.problem.solve("best", time_limit=1e-6)
+        plan.verify()
+        assert plan.stopped == "limit"
+        assert plan.metrics["moves"] == 0
+        assert plan.objective <= self.problem.solve("packing").objective
+
+    def test_a_hurried_bound_is_true_and_checked(self):
+        problem = fw.Wiring(sparse(60, brokers=6, channels=12, seed=3))
+        hurried = prove(problem, Run(time_limit=0.0))
+        assert 0 < hurried.value < problem.bound()
+        plan = problem.solve("packing")
+        assert proven_bound(problem.workload, replace(plan, proof=hurried.proof)) == pytest.approx(
+            hurried.value
+        )
+
+    def test_no_time_at_all_for_few_attachments(self):
         problem = fw.Wiring(sparse(8, brokers=4, channels=6, seed=2))
         plan = problem.solve("best", time_limit=0.0)
         assert plan.objective == pytest.approx(problem.solve("exact").objective)
@@ -169,7 +211,7 @@ class TestStopping:
         assert self.problem.solve("migration").stopped == "exhausted"
         assert self.problem.solve("migration", time_limit=0.0).stopped == "limit"
         plan = self.problem.solve("best", effort=0.01)
-        assert plan.limits == {"work": pytest.approx(0.01 * (60e6 + 1e7))}
+        assert plan.limits == {"work": pytest.approx(0.01 * (120e6 + 2e7)), "changes": 6200}
 
     def test_a_gap_of_nothing_is_not_no_gap(self):
         problem = fw.Wiring(sparse(12, brokers=3, channels=6, seed=5))
@@ -191,6 +233,7 @@ class TestStopping:
             if batches:
                 raise KeyboardInterrupt
             batches.append(run_batch(annealing, fraction, work))
+            return batches[-1]
 
         run_batch = Annealing.run_batch
         monkeypatch.setattr(Annealing, "run_batch", interrupt)
@@ -208,8 +251,8 @@ class TestStopping:
             self.problem.solve("best")
 
     def test_an_interrupt_while_users_migrate(self, monkeypatch):
-        def interrupt(ground, state, run):
-            return 0, 0, "interrupted"
+        def interrupt(arrays, state, run):
+            return best.migration.Migrated(0, 0, "interrupted")
 
         monkeypatch.setattr(best.migration, "migrate", interrupt)
         plan = self.problem.solve("best")

@@ -17,6 +17,8 @@ from fanwise.wire.problem import Wiring, read_attachments
 from fanwise.workload.generators.quadratic import quadratic
 from fanwise.workload.generators.sparse import sparse
 
+pytestmark = pytest.mark.kernels
+
 logging.getLogger("fanwise.wire.problem").setLevel(logging.ERROR)
 topologies = st.sampled_from(["mesh", "tree"])
 
@@ -31,7 +33,7 @@ def test_exact_is_the_best_of_all_attachments(tiny, topology):
             exact.solve(problem, Run())
         return
     outcome = exact.solve(problem, Run())
-    brokers = read_attachments(problem.ground, outcome.tables)
+    brokers = read_attachments(problem.arrays, outcome.tables)
     cost_of = {attachment: c1 + c2 for c1, c2, attachment in every}
     best = min(cost_of.values())
     assert cost_of[tuple(brokers.tolist())] == pytest.approx(best, rel=1e-9, abs=1e-12)
@@ -60,7 +62,7 @@ def test_a_broker_outside_of_the_tree_counts_in_bounds_only(topology):
     tiny = Tiny([[1.0], [0.0], [0.0]], [0] * 3, [1] * 3, access, core, [9.0] * 4)
     problem = Wiring(tiny.workload(), topology=topology)
     plan = exact.solve(problem, Run())
-    assert read_attachments(problem.ground, plan.tables).tolist() == [1, 2, 3]
+    assert read_attachments(problem.arrays, plan.tables).tolist() == [1, 2, 3]
     assert plan.bound == pytest.approx(4.0 if topology == "mesh" else 3.0)
 
 
@@ -68,7 +70,7 @@ def test_capacity_that_is_exactly_met():
     tiny = Tiny([[1.0], [1.0]], [0, 0], [1, 1], [[0, 5], [0, 5]], [[0, 1], [1, 0]], [2.0, 2.0])
     problem = Wiring(tiny.workload())
     plan = exact.solve(problem, Run())
-    assert sorted(read_attachments(problem.ground, plan.tables).tolist()) == [0, 1]
+    assert sorted(read_attachments(problem.arrays, plan.tables).tolist()) == [0, 1]
     assert plan.bound == pytest.approx(2 * 5 + 2 * 1)
 
 
@@ -112,7 +114,7 @@ def test_bounds_of_small_problems_are_searched():
     assert problem.bound_parts.together < 0.9 * best
     assert problem.bound() == pytest.approx(best)
     larger = Wiring(quadratic(21, brokers=3, channels=4))
-    assert exact.searched_bound(larger.ground, Bound(1.0)) == Bound(1.0)
+    assert exact.searched_bound(larger.arrays, Bound(1.0)) == Bound(1.0)
     assert larger.bound() == larger.bound_parts.together
 
 
@@ -120,7 +122,7 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(exact, "search_on", interrupt)
+    monkeypatch.setattr(exact.BranchAndBound, "go_on", interrupt)
     problem = Wiring(quadratic(8, brokers=2, channels=3))
     outcome = exact.solve(problem, Run())
     assert outcome.is_interrupted

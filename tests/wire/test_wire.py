@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from copy import deepcopy
 from dataclasses import replace
 from itertools import product
 
@@ -20,22 +21,17 @@ from fanwise.errors import InfeasibleError, ParameterError, VerificationError, W
 from fanwise.planning.compare import compare
 from fanwise.planning.diff import diff_plans
 from fanwise.planning.export import named_tables
-from fanwise.planning.families import WIRE
 from fanwise.planning.sweep import sweep
 from fanwise.planning.verify import checks
+from fanwise.wire.description import DESCRIPTION
+from fanwise.wire.move_costs import price_move, price_moves
 from fanwise.wire.problem import make_tables
-from fanwise.wire.state import (
-    apply_move,
-    attachment_cost,
-    copy_state,
-    link_traffic,
-    make_state,
-    price_move,
-    price_moves,
-)
-from fanwise.wire.steiner import steiner_cost
+from fanwise.wire.state import apply_move, attachment_cost, link_traffic, make_state
+from fanwise.wire.steiner_trees import steiner_cost
 
-ALGORITHMS = tuple(WIRE.stages["algorithm"])
+pytestmark = pytest.mark.kernels
+
+ALGORITHMS = tuple(DESCRIPTION.stages["algorithm"])
 PLAIN = Wires(
     rates=[[2.0, 0.0], [0.0, 3.0], [1.0, 1.0], [0.0, 0.0]],
     wants=[[0, 1], [1, 0], [1, 1], [1, 0]],
@@ -97,22 +93,22 @@ class TestTheProblem:
             channels=([[0.0], [1.0]], [[1.0], [2.0]]),
             rates=([0, 3], [0, 1], [4.0, 1.0]),
         )
-        ground = fw.Wiring(workload).ground
-        rows = np.split(np.arange(len(ground.channels)), ground.indptr[1:-1])
-        assert [ground.channels[row].tolist() for row in rows] == [[0], [0, 1], [1], [1], []]
-        assert ground.wants.tolist() == [True, True, True, True, False]
-        assert ground.demand.tolist() == [4.0, 5.0, 1.0, 1.0, 0.0]
+        arrays = fw.Wiring(workload).arrays
+        rows = np.split(np.arange(len(arrays.channels)), arrays.indptr[1:-1])
+        assert [arrays.channels[row].tolist() for row in rows] == [[0], [0, 1], [1], [1], []]
+        assert arrays.wants.tolist() == [True, True, True, True, False]
+        assert arrays.demand.tolist() == [4.0, 5.0, 1.0, 1.0, 0.0]
 
     def test_costs_are_distances_unless_there_are_tables(self):
         workload = replace(PLAIN, at=[[0, 0], [3, 4], [0, 1], [6, 8]],
                            places=[[0, 0], [3, 4], [0, 2]]).workload(
             access_costs=None, broker_costs=None)  # fmt: skip
-        ground = fw.Wiring(workload).ground
-        assert ground.access[1].tolist() == [5.0, 0.0, 13**0.5]
-        assert ground.core[0].tolist() == [0.0, 5.0, 2.0]
-        twice = fw.Wiring(workload, core_factor=2.0).ground
-        assert twice.core.tolist() == (2 * ground.core).tolist()
-        assert twice.access.tolist() == ground.access.tolist()
+        arrays = fw.Wiring(workload).arrays
+        assert arrays.access[1].tolist() == [5.0, 0.0, 13**0.5]
+        assert arrays.core[0].tolist() == [0.0, 5.0, 2.0]
+        twice = fw.Wiring(workload, core_factor=2.0).arrays
+        assert twice.core.tolist() == (2 * arrays.core).tolist()
+        assert twice.access.tolist() == arrays.access.tolist()
 
 
 class TestCost:
@@ -122,12 +118,12 @@ class TestCost:
         attached = data.draw(attachments(made))
         facts = oracle.facts_of(made, is_tree=topology == "tree")
         problem = fw.Wiring(made.workload(), topology=topology)
-        assert problem.ground.demand.tolist() == facts.demand
+        assert problem.arrays.demand.tolist() == facts.demand
         brokers = np.array(attached, dtype=np.int32)
-        assert attachment_cost(problem.ground, brokers) == pytest.approx(
+        assert attachment_cost(problem.arrays, brokers) == pytest.approx(
             oracle.cost_of(facts, attached), rel=1e-12, abs=1e-12
         )
-        tables = make_tables(problem.ground, brokers)
+        tables = make_tables(problem.arrays, brokers)
         carried = {link: amount for link, amount in links_of(tables).items() if amount > 0}
         assert carried == pytest.approx(oracle.link_traffic(facts, attached))
         if topology == "tree":
@@ -138,18 +134,18 @@ class TestCost:
     def test_larger_trees_follow_their_definition_through_many_moves(self, topology, seed):
         made = some_wires(seed)
         facts = oracle.facts_of(made, is_tree=topology == "tree")
-        ground = fw.Wiring(made.workload(), topology=topology).ground
+        arrays = fw.Wiring(made.workload(), topology=topology).arrays
         rng = np.random.default_rng(seed)
-        state = make_state(ground, rng.integers(0, 7, 9).astype(np.int32))
+        state = make_state(arrays, rng.integers(0, 7, 9).astype(np.int32))
         for user, broker in zip(rng.integers(0, 9, 25), rng.integers(0, 7, 25), strict=True):
             now = state.broker_of_user.tolist()
             assert tuple(state.totals) == pytest.approx(oracle.cost_of(facts, now))
-            price_moves(ground, state, user, 0, 7)
+            price_moves(arrays, state, user, 0, 7)
             change = state.changes[broker]
             before = state.cost
-            apply_move(ground, state, user, broker)
+            apply_move(arrays, state, user, broker)
             assert state.cost - before == pytest.approx(change, abs=1e-9)
-        carried = links_of(make_tables(ground, state.broker_of_user))
+        carried = links_of(make_tables(arrays, state.broker_of_user))
         now = state.broker_of_user.tolist()
         assert {link: amount for link, amount in carried.items() if amount} == pytest.approx(
             oracle.link_traffic(facts, now)
@@ -158,30 +154,30 @@ class TestCost:
     @settings(max_examples=40)
     @given(st.data(), wirings(max_users=6, max_brokers=5), topologies)
     def test_moves_change_the_cost_by_what_was_said(self, data, made, topology):
-        ground = fw.Wiring(made.workload(), topology=topology).ground
-        state = make_state(ground, np.array(data.draw(attachments(made)), dtype=np.int32))
+        arrays = fw.Wiring(made.workload(), topology=topology).arrays
+        state = make_state(arrays, np.array(data.draw(attachments(made)), dtype=np.int32))
         moves = st.tuples(
-            st.integers(0, ground.num_users - 1), st.integers(-1, ground.num_brokers - 1)
+            st.integers(0, arrays.num_users - 1), st.integers(-1, arrays.num_brokers - 1)
         )
         for user, broker in data.draw(st.lists(moves, max_size=12)):
-            before, kept = state.cost, copy_state(state)
+            before, kept = state.cost, deepcopy(state)
             if broker >= 0:
-                price_moves(ground, state, user, 0, ground.num_brokers)
+                price_moves(arrays, state, user, 0, arrays.num_brokers)
                 change = state.changes[broker]
-                assert price_move(ground, state, user, broker) == pytest.approx(change, abs=1e-9)
+                assert price_move(arrays, state, user, broker) == pytest.approx(change, abs=1e-9)
             assert_same(state, kept)
-            apply_move(ground, state, user, broker)
+            apply_move(arrays, state, user, broker)
             if broker >= 0:
                 assert state.cost - before == pytest.approx(change, abs=1e-9)
-            assert_same(state, make_state(ground, state.broker_of_user))
+            assert_same(state, make_state(arrays, state.broker_of_user))
 
     @settings(max_examples=40)
     @given(st.data(), wirings(max_users=5, max_brokers=5))
     def test_steiner_trees_lie_between_the_optimum_and_spanning_trees(self, data, made):
         """The optimum by trying every set of outside brokers."""
         attached = data.draw(attachments(made))
-        ground = fw.Wiring(made.workload()).ground
-        state = make_state(ground, np.array(attached, dtype=np.int32))
+        arrays = fw.Wiring(made.workload()).arrays
+        state = make_state(arrays, np.array(attached, dtype=np.int32))
         facts = oracle.facts_of(made)
         least = 0.0
         for p, c in product(facts.users, facts.channels):
@@ -194,7 +190,7 @@ class TestCost:
                 least += facts.rates[p][c] * min(
                     sum(facts.core[a][b] for a, b in tree) for tree in trees
                 )
-        found = steiner_cost(ground, state)
+        found = steiner_cost(arrays, state)
         assert least - 1e-9 <= found <= state.totals[1] + 1e-9
 
     @pytest.mark.parametrize("does_want", [True, False])
@@ -203,10 +199,10 @@ class TestCost:
         core = [[0, 2, 2, 1.2], [2, 0, 2, 1.2], [2, 2, 0, 1.2], [1.2, 1.2, 1.2, 0]]
         made = Wires(rates=[[1.0], [0.0], [0.0]], wants=[[int(does_want)], [1], [1]],
                      access=[[0.0] * 4] * 3, core=core)  # fmt: skip
-        ground = fw.Wiring(made.workload()).ground
-        state = make_state(ground, np.array([0, 1, 2], dtype=np.int32))
+        arrays = fw.Wiring(made.workload()).arrays
+        state = make_state(arrays, np.array([0, 1, 2], dtype=np.int32))
         assert state.totals[1] == pytest.approx(4.0)
-        assert steiner_cost(ground, state) == pytest.approx(3.6)
+        assert steiner_cost(arrays, state) == pytest.approx(3.6)
 
 
 def subsets(items):
@@ -237,9 +233,9 @@ class TestOddInstances:
             core=[[distance(a, b) for b in places] for a in places],
         )
         problem = fw.Wiring(made.workload())
-        assert problem.ground.demand.tolist() == [1.0] * 5
+        assert problem.arrays.demand.tolist() == [1.0] * 5
         costs = {
-            attached: sum(attachment_cost(problem.ground, np.array(attached, dtype=np.int32)))
+            attached: sum(attachment_cost(problem.arrays, np.array(attached, dtype=np.int32)))
             for attached in product(range(3), repeat=5)
         }
         facts = oracle.facts_of(made)
@@ -314,7 +310,7 @@ class TestOddInstances:
     def test_a_user_who_wants_everything(self):
         made = replace(PLAIN, wants=[[1, 1], *PLAIN.wants[1:]])
         problem = fw.Wiring(made.workload())
-        assert problem.ground.demand[0] == 2.0 + (1.0 + 3.0 + 1.0)
+        assert problem.arrays.demand[0] == 2.0 + (1.0 + 3.0 + 1.0)
         for algorithm in ALGORITHMS:
             problem.solve(algorithm).verify()
 
@@ -334,7 +330,7 @@ class TestOddInstances:
         around = replace(PLAIN, core=[[0.0, 9.0, 4.0], [9.0, 0.0, 2.0], [4.0, 2.0, 0.0]])
         problem = fw.Wiring(around.workload())
         with caplog.at_level(logging.WARNING, logger="fanwise.wire.problem"):
-            assert problem.ground.core[0, 1] == 6.0
+            assert problem.arrays.core[0, 1] == 6.0
         assert "1 links cost more than a way around them" in caplog.text
         plan = problem.solve("packing")
         plan.verify()
@@ -426,7 +422,7 @@ def test_acceptance_vectors(shared_data):
         made = Wires(case["rates"], case["wants"], case["access_costs"], case["broker_costs"],
                      case["capacity"])  # fmt: skip
         problem = fw.Wiring(made.workload())
-        cost = attachment_cost(problem.ground, np.array(case["attachment"], dtype=np.int32))
+        cost = attachment_cost(problem.arrays, np.array(case["attachment"], dtype=np.int32))
         assert cost == pytest.approx((case["c1"], case["c2"]), rel=1e-12)
         plan = problem.solve("packing")
         assert brokers_of(plan) == case["packing"]
@@ -455,7 +451,7 @@ def test_links_add_up_to_the_core_cost():
         problem = fw.Wiring(workload, topology=topology)
         plan = problem.solve("random", seed=3)
         plan.verify()
-        ground = problem.ground
-        state = make_state(ground, np.array(brokers_of(plan), dtype=np.int32))
-        assert link_traffic(ground, state) @ ground.pairs.cost == pytest.approx(state.totals[1])
+        arrays = problem.arrays
+        state = make_state(arrays, np.array(brokers_of(plan), dtype=np.int32))
+        assert link_traffic(arrays, state) @ arrays.links.cost == pytest.approx(state.totals[1])
         assert plan.objective == pytest.approx(state.cost)

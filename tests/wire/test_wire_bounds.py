@@ -8,25 +8,28 @@ from scipy import sparse as matrices
 from scipy.optimize import linprog
 from tests.oracles import wiring_search_oracle as oracle
 
-from fanwise.wire.access_prices import price_brokers, priced_access
+from fanwise.planning.problem import Run
+from fanwise.wire.arrays import rank_links
 from fanwise.wire.bounds import bound_parts, brokers_needed
-from fanwise.wire.ground import order_pairs
 from fanwise.wire.packing import pack
 from fanwise.wire.problem import Wiring
-from fanwise.wire.star_bounds import ascend
+from fanwise.wire.proving.access_prices import price_brokers, priced_access
+from fanwise.wire.proving.gathering_bound import ascend
+from fanwise.wire.proving.tree_bounds import rooted_trees
 from fanwise.wire.state import attachment_cost
-from fanwise.wire.tree_bounds import rooted_trees
 from fanwise.workload.generators.quadratic import quadratic
 from fanwise.workload.generators.sparse import sparse
 
+pytestmark = pytest.mark.kernels
 
-def transport(ground):
+
+def transport(arrays):
     """The least cost of access where users may be split, by linear programming."""
-    users, brokers = ground.access.shape
+    users, brokers = arrays.access.shape
     once = matrices.kron(matrices.eye(users), np.ones((1, brokers)))
-    loads = matrices.kron(ground.demand[None], matrices.eye(brokers))
-    costs = (ground.demand[:, None] * ground.access).reshape(-1)
-    limits = {"A_ub": loads, "b_ub": ground.capacity, "A_eq": once, "b_eq": np.ones(users)}
+    loads = matrices.kron(arrays.demand[None], matrices.eye(brokers))
+    costs = (arrays.demand[:, None] * arrays.access).reshape(-1)
+    limits = {"A_ub": loads, "b_ub": arrays.capacity, "A_eq": once, "b_eq": np.ones(users)}
     return linprog(costs, **limits).fun
 
 
@@ -35,12 +38,12 @@ def transport(ground):
 )
 def test_prices_come_close_to_the_relaxation(factor, law):
     workload = quadratic(400, brokers=8, channels=8, capacity_factor=factor, cost_law=law, seed=3)
-    ground = Wiring(workload).ground
-    best = transport(ground)
-    bound, prices = price_brokers(ground.demand, ground.access, ground.capacity)
+    arrays = Wiring(workload).arrays
+    best = transport(arrays)
+    bound, prices = price_brokers(arrays.demand, arrays.access, arrays.capacity)
     assert 0.998 * best <= bound <= best * (1 + 1e-9)
     assert (prices >= 0).all()
-    free = priced_access(ground.demand, ground.access, ground.capacity, np.zeros(8))
+    free = priced_access(arrays.demand, arrays.access, arrays.capacity, np.zeros(8))
     assert bound >= free
     assert factor == 2.0 or bound > free
 
@@ -60,7 +63,7 @@ def test_no_tree_costs_less_than_its_bound(count, seed, steps):
     """Costs on a coarse grid have ties and free links."""
     drawn = np.random.default_rng(seed).integers(0, steps + 1, (count, count)) / steps
     core = np.array(oracle.closure((np.triu(drawn, 1) + np.triu(drawn, 1).T).tolist()))
-    found, _ = rooted_trees(core, order_pairs(core), count)
+    found, _ = rooted_trees(core, rank_links(core), count)
     for b in range(count):
         for size in range(1, count + 1):
             least = oracle.least_tree(core.tolist(), b, size)
@@ -74,7 +77,7 @@ def test_trees_far_from_cheap_links_cost_more():
     """Two neighbours far away are no help to a tree that starts here."""
     places = np.array([0.0, 0.1, 10.0, 13.0])
     core = abs(places[:, None] - places)
-    found, _ = rooted_trees(core, order_pairs(core), 2)
+    found, _ = rooted_trees(core, rank_links(core), 2)
     assert found[0, 2] == pytest.approx(0.1)
     assert 2.5 <= found[3, 2] <= 3.0
 
@@ -104,30 +107,30 @@ def test_users_gather_where_the_core_is_expensive():
     access = np.sqrt(((places[:, None] - brokers) ** 2).sum(axis=2))
     core = 1000 * np.sqrt(((brokers[:, None] - brokers) ** 2).sum(axis=2))
     assert least_stars(access, core).min() == pytest.approx(access.sum(axis=0).min())
-    ground = Wiring(sparse(60, brokers=6, channels=12, core_ratio=200, seed=1)).ground
-    parts = bound_parts(ground)
+    arrays = Wiring(sparse(60, brokers=6, channels=12, core_ratio=200, seed=1)).arrays
+    parts = bound_parts(arrays, Run())
     assert parts.together > 1.15 * (parts.access + parts.core)
 
 
 def test_subscribers_fill_brokers():
-    ground = Wiring(quadratic(300, brokers=10, channels=6, seed=1)).ground
-    needed = brokers_needed(ground)
+    arrays = Wiring(quadratic(300, brokers=10, channels=6, seed=1)).arrays
+    needed = brokers_needed(arrays)
     for channel in range(6):
         users = [
             u for u in range(300)
-            if channel in ground.channels[ground.indptr[u]:ground.indptr[u + 1]][
-                ground.wants[ground.indptr[u]:ground.indptr[u + 1]]
+            if channel in arrays.channels[arrays.indptr[u]:arrays.indptr[u + 1]][
+                arrays.wants[arrays.indptr[u]:arrays.indptr[u + 1]]
             ]
         ]  # fmt: skip
-        total = ground.demand[users].sum()
-        assert (needed[channel] - 1) * ground.capacity[0] < total * (1 + 1e-6)
-        assert needed[channel] * ground.capacity[0] >= total * (1 - 1e-6)
+        total = arrays.demand[users].sum()
+        assert (needed[channel] - 1) * arrays.capacity[0] < total * (1 + 1e-6)
+        assert needed[channel] * arrays.capacity[0] >= total * (1 - 1e-6)
 
 
 def test_access_is_almost_all_of_a_dense_network():
-    ground = Wiring(quadratic(300, brokers=6, channels=8, seed=2)).ground
-    parts = bound_parts(ground)
-    c1, c2 = attachment_cost(ground, pack(ground))
+    arrays = Wiring(quadratic(300, brokers=6, channels=8, seed=2)).arrays
+    parts = bound_parts(arrays, Run())
+    c1, c2 = attachment_cost(arrays, pack(arrays))
     assert 0.9 * c1 <= parts.access <= c1
     assert 0 < parts.core <= c2
     assert parts.access + parts.core <= parts.together <= c1 + c2
@@ -135,5 +138,5 @@ def test_access_is_almost_all_of_a_dense_network():
 
 def test_nobody_and_nothing():
     empty = quadratic(5, brokers=2, channels=2)
-    ground = Wiring(empty).ground._replace(demand=np.zeros(5))
-    assert bound_parts(ground).access == 0.0
+    arrays = Wiring(empty).arrays._replace(demand=np.zeros(5))
+    assert bound_parts(arrays, Run()).access == 0.0

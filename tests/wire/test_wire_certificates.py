@@ -17,7 +17,8 @@ from fanwise.errors import InfeasibleError, WorkloadError
 from fanwise.planning.families import FAMILIES
 from fanwise.planning.proof import Proof, ProofError
 from fanwise.planning.verify import examine
-from fanwise.wire import leaves, star_bounds
+from fanwise.wire import bounds
+from fanwise.wire.branching import leaves
 from fanwise.wire.verify_proof import may_rest_on_solver, proven_bound
 from fanwise.workload.generators.quadratic import quadratic
 from fanwise.workload.generators.sparse import sparse
@@ -35,7 +36,7 @@ def plan_of(problem, algorithm, seed=0, **limits):
 
 
 def kind_of(plan):
-    rule = set(plan.proof.tables) & {"nodes", "gathering"}
+    rule = set(plan.proof.tables) & {"tree", "gathering"}
     return next(iter(rule), "prices")
 
 
@@ -56,7 +57,7 @@ def test_a_third_party_gets_the_same_number(tmp_path):
         optimum = optimum_of(problem)
         assert optimum is None or found <= optimum * (1 + 1e-9) + 1e-12
         seen.add(kind_of(plan))
-    assert seen == {"nodes", "gathering", "prices"}
+    assert seen == {"tree", "gathering", "prices"}
 
 
 @pytest.mark.parametrize("topology", ["mesh", "tree"])
@@ -70,7 +71,7 @@ def test_a_third_party_gets_the_same_number(tmp_path):
 )
 def test_a_third_party_on_middle_sizes(workload, kind, topology, tmp_path, monkeypatch):
     if kind == "prices":  # as for what is too large for gathering
-        monkeypatch.setattr(star_bounds, "MOST_STEPS", 0)
+        monkeypatch.setattr(bounds, "MOST_STEPS", 0)
     problem = fw.Wiring(workload, topology=topology, core_factor=2.0, capacity_factor=1.5)
     plan = problem.solve("packing")
     assert kind_of(plan) == kind
@@ -115,10 +116,10 @@ def test_whatever_a_certificate_says_what_it_proves_is_true():
         ("prices", {"broker": [0], "price": [None]}),
         ("order", {"subscriber": [0] * 12}),
         ("order", {"subscriber": list(range(11))}),
-        ("nodes", {"is_branched": []}),
-        ("nodes", {"is_branched": [True]}),
-        ("nodes", {"is_branched": [False, False]}),
-        ("nodes", {"is_branched": [1]}),
+        ("tree", {"is_branched": []}),
+        ("tree", {"is_branched": [True]}),
+        ("tree", {"is_branched": [False, False]}),
+        ("tree", {"is_branched": [1]}),
     ],
     ids=str,
 )
@@ -172,7 +173,7 @@ class TestLeaves:
         assert 0 < plan.gap <= 0.3
         assert not plan.metrics["proven"]
         whole = SEARCHED.solve("exact")
-        nodes = [one.proof.tables["nodes"].num_rows for one in (plan, whole)]
+        nodes = [one.proof.tables["tree"].num_rows for one in (plan, whole)]
         assert nodes[0] < nodes[1]
 
     def test_a_search_too_long_to_keep_says_so(self, monkeypatch):
@@ -202,7 +203,7 @@ class TestLeaves:
         """With fewer nodes branched the bound falls, and the claim is found out."""
         plan = SEARCHED.solve("exact")
         nodes = pa.table({"is_branched": pa.array([False])})
-        proof = Proof("leaves", {**plan.proof.tables, "nodes": nodes}, plan.objective)
+        proof = Proof("leaves", {**plan.proof.tables, "tree": nodes}, plan.objective)
         result = examine(SEARCHED.workload, replace(plan, proof=proof))
         assert "the certificate proves" in result.first
 

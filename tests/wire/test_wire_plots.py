@@ -10,7 +10,7 @@ from tests.wire.small_wirings import Wires, some_wires
 import fanwise as fw
 from fanwise.wire import plots
 from fanwise.workload.generators.sparse import sparse
-from fanwise.workload.look import encode
+from fanwise.workload.plot_style import encode
 
 TITLES = ["The overlay", "Where the cost is", "Loads of the brokers", "Traffic between brokers"]
 

@@ -16,9 +16,11 @@ import fanwise as fw
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Run
 from fanwise.wire import clustering, migration, packing, random_wiring, steiner_mixing
-from fanwise.wire.ground import Ground
-from fanwise.wire.growing import grow_from, make_growth
+from fanwise.wire.arrays import WiringArrays
 from fanwise.wire.state import make_state
+from fanwise.wire.tree_growing import grow_from, make_growth
+
+pytestmark = pytest.mark.kernels
 
 topologies = st.sampled_from(["mesh", "tree"])
 
@@ -41,19 +43,19 @@ def test_clustering_is_the_oracles(made):
 @given(made=wirings(max_users=8))
 def test_clustering_with_tight_bounds_is_the_same(made):
     """As after patience ran out at each broker in turn."""
-    ground = fw.Wiring(made.workload()).ground
-    sent = clustering.sum_sent(ground)
+    arrays = fw.Wiring(made.workload()).arrays
+    sent = clustering.sum_sent(arrays)
     loose = sent + sent.max(initial=0.0)
-    tight = np.minimum(loose, clustering.largest_traffic(ground) * clustering.LOOSE)
-    plain, stepped = (np.full(ground.num_users, -1, dtype=np.int32) for _ in range(2))
-    assert clustering.seed_brokers(ground, 0, sent, loose, plain, 10**9) == ground.num_brokers
+    tight = np.minimum(loose, clustering.largest_traffic(arrays) * clustering.LOOSE)
+    plain, stepped = (np.full(arrays.num_users, -1, dtype=np.int32) for _ in range(2))
+    assert clustering.seed_brokers(arrays, 0, sent, loose, plain, 10**9) == arrays.num_brokers
     at = 0
-    while at < ground.num_brokers:
-        at = clustering.seed_brokers(ground, at, sent, tight, stepped, -1)
+    while at < arrays.num_brokers:
+        at = clustering.seed_brokers(arrays, at, sent, tight, stepped, -1)
     assert stepped.tolist() == plain.tolist()
     facts = oracle.facts_of(made)
     pairs = [[oracle.between(facts, i, j) for j in facts.users if j != i] for i in facts.users]
-    assert clustering.largest_traffic(ground).tolist() == [max(row, default=0.0) for row in pairs]
+    assert clustering.largest_traffic(arrays).tolist() == [max(row, default=0.0) for row in pairs]
 
 
 def test_patience_runs_out_where_all_costs_are_alike(monkeypatch):
@@ -68,9 +70,9 @@ def test_patience_runs_out_where_all_costs_are_alike(monkeypatch):
     calls = []
     tighten = clustering.largest_traffic
 
-    def largest_traffic(ground: Ground):
+    def largest_traffic(arrays: WiringArrays):
         calls.append(1)
-        return tighten(ground)
+        return tighten(arrays)
 
     monkeypatch.setattr(clustering, "largest_traffic", largest_traffic)
     found = clustering.attach(fw.Wiring(made.workload()))
@@ -81,35 +83,28 @@ def test_patience_runs_out_where_all_costs_are_alike(monkeypatch):
 @settings(max_examples=60)
 @given(st.data(), wirings(max_users=7, max_brokers=5))
 def test_trees_are_the_oracles(data, made):
-    ground = fw.Wiring(made.workload()).ground
+    arrays = fw.Wiring(made.workload()).arrays
     facts = oracle.facts_of(made)
     everybody = list(facts.users)
     users = sorted(data.draw(st.sets(st.sampled_from(everybody), min_size=1)))
     source = data.draw(st.integers(0, len(users) - 1))
-    growth = make_growth(len(users), ground.num_brokers)
-    grow_from(ground, np.array(users, dtype=np.int32), source, growth)
+    growth = make_growth(len(users), arrays.num_brokers)
+    grow_from(arrays, np.array(users, dtype=np.int32), source, growth)
     expected = oracle.grow(facts, users, users[source])
     assert growth.chosen[: len(users)].tolist() == [expected[user] for user in users]
 
 
-def test_a_queue_that_fills_up_is_cleared():
-    """Brokers that come nearer one after the other push each user again and again."""
+def test_trees_by_brokers_that_come_nearer_one_after_the_other():
     rng = np.random.default_rng(5)
     count, users = 40, 30
     core = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
     access = 100.0 * (1 + np.arange(count)[::-1]) + rng.integers(0, 9, (users, count))
     made = Wires(rates=[[1.0]] * users, wants=[[1]] * users, access=access.tolist(),
                  core=core.tolist())  # fmt: skip
-    ground = fw.Wiring(made.workload()).ground
-    roomy = make_growth(users, count)
-    small = roomy._replace(heap_cost=np.zeros(users), heap_user=np.zeros(users, dtype=np.int32))
-    everybody = np.arange(users, dtype=np.int32)
-    grow_from(ground, everybody, 3, roomy)
-    expected = roomy.chosen.tolist()
-    grow_from(ground, everybody, 3, small)
-    assert small.chosen.tolist() == expected
+    growth = make_growth(users, count)
+    grow_from(fw.Wiring(made.workload()).arrays, np.arange(users, dtype=np.int32), 3, growth)
     found = oracle.grow(oracle.facts_of(made), list(range(users)), 3)
-    assert expected == [found[user] for user in range(users)]
+    assert growth.chosen.tolist() == [found[user] for user in range(users)]
 
 
 @settings(max_examples=40)
@@ -140,16 +135,16 @@ def test_migration_is_the_oracles(made, topology, start):
 def test_all_are_the_oracles_with_more_brokers(seed):
     made = some_wires(seed)
     problem, facts = fw.Wiring(made.workload()), oracle.facts_of(made)
-    ground = problem.ground
+    arrays = problem.arrays
     assert packing.attach(problem).tolist() == oracle.packing(facts)
     assert clustering.attach(problem).tolist() == oracle.clustering(facts)
     growth = make_growth(9, 7)
     for source in range(9):
-        grow_from(ground, np.arange(9, dtype=np.int32), source, growth)
+        grow_from(arrays, np.arange(9, dtype=np.int32), source, growth)
         expected = oracle.grow(facts, list(range(9)), source)
         assert growth.chosen.tolist() == [expected[user] for user in range(9)]
     for per_publisher in (False, True):
-        found = steiner_mixing.weigh_links(ground, per_publisher=per_publisher)
+        found = steiner_mixing.weigh_links(arrays, per_publisher=per_publisher)
         assert as_table(*found) == oracle.mixing_weights(facts, per_publisher)
 
 
@@ -167,8 +162,8 @@ def test_the_roomiest_of_equals_is_the_first():
 class TestMigration:
     def test_no_single_redirection_helps_in_the_end(self):
         plan, problem = some_plan("migration", start="random")
-        state = make_state(problem.ground, np.array(brokers_of(plan), dtype=np.int32))
-        assert migration.redirect(problem.ground, state, np.arange(60), False) == 0
+        state = make_state(problem.arrays, np.array(brokers_of(plan), dtype=np.int32))
+        assert migration.redirect(problem.arrays, state, np.arange(60), False) == 0
         assert plan.metrics["moves"] > 0
         assert plan.metrics["rounds"] >= 2
 
@@ -180,11 +175,11 @@ class TestMigration:
     def test_overloaded_brokers_are_relieved_first(self):
         demand = oracle.facts_of(PLAIN).demand
         roomy = replace(PLAIN, capacity=[max(demand)] * 2 + [sum(demand)])
-        crowd = make_state(fw.Wiring(roomy.workload()).ground, np.zeros(4, dtype=np.int32))
-        ground = fw.Wiring(roomy.workload()).ground
-        order = np.argsort(-ground.demand, kind="stable")
-        assert migration.redirect(ground, crowd, order, True) > 0
-        assert (crowd.load <= ground.capacity).all()
+        crowd = make_state(fw.Wiring(roomy.workload()).arrays, np.zeros(4, dtype=np.int32))
+        arrays = fw.Wiring(roomy.workload()).arrays
+        order = np.argsort(-arrays.demand, kind="stable")
+        assert migration.redirect(arrays, crowd, order, True) > 0
+        assert (crowd.load <= arrays.capacity).all()
 
     def test_a_time_limit_of_nothing_keeps_the_start(self):
         problem = fw.Wiring(PLAIN.workload())
@@ -197,7 +192,7 @@ class TestMigration:
             fw.Wiring(PLAIN.workload()).solve("migration", start="best")
 
     def test_an_interruption_keeps_what_there_is(self, monkeypatch):
-        def interrupt(ground, state, order, is_relief):
+        def interrupt(arrays, state, order, is_relief):
             if not is_relief:
                 raise KeyboardInterrupt
             return 0

@@ -3,7 +3,7 @@
 Scattering 100 million pairs straight to their rows misses the cache on nearly every write. Here
 pairs first go to a few hundred buckets of neighbouring rows, each written from start to end; then
 each bucket, small enough for the cache, is sorted on its own. Both steps run on threads: kernels
-hold no interpreter lock and write to disjoint places, so the result does not depend on how many.
+hold no interpreter lock and write to disjoint stretches, so the result does not depend on how many.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _place_buckets(
     indptr[num_rows] = len(packed)
     indices = np.empty(len(packed), dtype=np.int32)
 
-    def place(bucket: int) -> None:
+    def sort_bucket(bucket: int) -> None:
         first = bucket << shift
         last = min(bucket + 1 << shift, num_rows)
         start, stop = bucket_starts[bucket], bucket_starts[bucket + 1]
@@ -98,13 +98,13 @@ def _place_buckets(
         if sort_columns:
             sort_rows_between(indptr, indices, first, last, stop)
 
-    in_threads(place, range(len(bucket_starts) - 1))
+    in_threads(sort_bucket, range(len(bucket_starts) - 1))
     return indptr, indices
 
 
 @kernel
 def count_buckets(rows: IntArray, shift: int, num_buckets: int) -> LongArray:
-    """Count the rows that fall into each bucket."""
+    """Count the rows that fall into each bucket. Changes nothing."""
     counts = np.zeros(num_buckets, dtype=np.int64)
     for row in rows:
         counts[row >> shift] += 1
@@ -115,7 +115,7 @@ def count_buckets(rows: IntArray, shift: int, num_buckets: int) -> LongArray:
 def scatter_pairs(
     rows: IntArray, columns: IntArray, shift: int, starts: LongArray, packed: LongArray
 ) -> None:
-    """Write each pair, packed into 64 bits, to the end of its bucket."""
+    """Write each pair, packed into 64 bits, to the end of its bucket. Changes ``packed``."""
     cursor = starts.copy()
     for i in range(len(rows)):
         bucket = rows[i] >> shift
@@ -133,7 +133,10 @@ def scatter_transposed(
     starts: LongArray,
     packed: LongArray,
 ) -> None:
-    """Like :func:`scatter_pairs` for the (column, row) pairs of some rows of a CSR."""
+    """Like :func:`scatter_pairs` for the (column, row) pairs of some rows of a CSR.
+
+    Changes ``packed``.
+    """
     cursor = starts.copy()
     for row in range(first, last):
         for i in range(indptr[row], indptr[row + 1]):
@@ -152,7 +155,10 @@ def place_bucket(
     indptr: LongArray,
     indices: IntArray,
 ) -> None:
-    """Counting sort of one bucket: rows ``first`` to ``last``, pairs ``start`` to ``stop``."""
+    """Counting sort of one bucket: rows ``first`` to ``last``, pairs ``start`` to ``stop``.
+
+    Changes ``indptr`` and ``indices``.
+    """
     cursor = np.zeros(last - first + 1, dtype=np.int32)  # from the bucket's start: half the cache
     for i in range(start, stop):
         cursor[(packed[i] >> 32) - first + 1] += 1
@@ -172,7 +178,7 @@ def sort_rows_between(
 ) -> None:
     """Sort the columns of rows ``first`` to ``last``, of which the last one stops at ``end``.
 
-    By insertion where a row is short, which it nearly always is.
+    By insertion where a row is short, which it nearly always is. Changes ``indices``.
     """
     for row in range(first, last):
         start = indptr[row]

@@ -53,6 +53,29 @@ def transpose(csr: Csr, num_columns: int) -> Csr:
     return _sealed(*sort_transposed(csr.indptr, csr.indices, num_columns))
 
 
+def take_rows(csr: Csr, rows: npt.NDArray[np.integer]) -> Csr:
+    """Return some rows of a CSR, in the order given; a row may be taken more than once."""
+    return take_ranges(csr.indices, csr.indptr[:-1][rows], csr.indptr[1:][rows])
+
+
+def take_ranges(values: IntArray, first: LongArray, end: LongArray) -> Csr:
+    """Return ``values[first[r]:end[r]]`` as row r; ranges may overlap, and come in any order."""
+    lengths = end - first
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Csr(indptr, np.ascontiguousarray(values[list_ranges(first, lengths)]))
+
+
+def list_ranges(first: LongArray, lengths: LongArray) -> LongArray:
+    """Return the numbers of ranges in a row: from ``first[r]``, ``lengths[r]`` numbers of each."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(first - before, lengths) + np.arange(lengths.sum())
+
+
+def row_of_entries(indptr: LongArray) -> IntArray:
+    """Return the row that each entry of a CSR is in."""
+    return np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
+
+
 def find_duplicate(csr: Csr) -> tuple[int, int] | None:
     """Return the first (row, column) that stands twice, or None."""
     position = first_repeat(csr.indptr, csr.indices)
@@ -70,7 +93,7 @@ def _sealed(indptr: LongArray, indices: IntArray) -> Csr:
 
 @kernel
 def is_sorted(rows: IntArray, columns: IntArray) -> bool:
-    """Whether the pairs ascend by (row, column) already."""
+    """Whether the pairs ascend by (row, column) already. Changes nothing."""
     for i in range(1, len(rows)):
         if rows[i] < rows[i - 1] or (rows[i] == rows[i - 1] and columns[i] < columns[i - 1]):
             return False
@@ -79,7 +102,7 @@ def is_sorted(rows: IntArray, columns: IntArray) -> bool:
 
 @kernel
 def count_offsets(rows: IntArray, num_rows: int) -> LongArray:
-    """Where each row starts once ``rows`` are sorted: ``num_rows + 1`` offsets."""
+    """Where each row starts once ``rows`` are sorted: ``num_rows + 1`` offsets. Changes nothing."""
     offsets = np.zeros(num_rows + 1, dtype=np.int64)
     for row in rows:
         offsets[row + 1] += 1
@@ -90,7 +113,10 @@ def count_offsets(rows: IntArray, num_rows: int) -> LongArray:
 
 @kernel
 def scatter_rows(keys: IntArray, values: IntArray, offsets: LongArray) -> IntArray:
-    """Stable counting sort of ``values`` by ``keys``, whose runs start at ``offsets``."""
+    """Stable counting sort of ``values`` by ``keys``, whose runs start at ``offsets``.
+
+    Changes nothing.
+    """
     cursor = offsets[:-1].copy()
     ordered = np.empty(len(values), dtype=np.int32)
     for i in range(len(keys)):
@@ -101,7 +127,10 @@ def scatter_rows(keys: IntArray, values: IntArray, offsets: LongArray) -> IntArr
 
 @kernel
 def first_repeat(indptr: LongArray, indices: IntArray) -> int:
-    """Position of the first entry equal to its left neighbour in the same row, or -1."""
+    """Position of the first entry equal to its left neighbour in the same row, or -1.
+
+    Changes nothing.
+    """
     for row in range(len(indptr) - 1):
         for i in range(indptr[row] + 1, indptr[row + 1]):
             if indices[i] == indices[i - 1]:
@@ -111,7 +140,7 @@ def first_repeat(indptr: LongArray, indices: IntArray) -> int:
 
 @kernel
 def sum_rows(indptr: LongArray, indices: IntArray, values: FloatArray) -> FloatArray:
-    """Sum ``values[column]`` over each row, in ascending column order."""
+    """Sum ``values[column]`` over each row, in ascending column order. Changes nothing."""
     sums = np.zeros(len(indptr) - 1, dtype=np.float64)
     for row in range(len(indptr) - 1):
         total = 0.0

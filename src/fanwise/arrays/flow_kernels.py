@@ -19,7 +19,10 @@ BoolArray = npt.NDArray[np.bool_]
 def turn_edges(
     indptr: LongArray, indices: IntArray, num_brokers: int
 ) -> tuple[LongArray, IntArray, LongArray]:
-    """Return where each broker's edges start, and of each the group and its place in the CSR."""
+    """Return where each broker's edges start, and of each the group and its position in the CSR.
+
+    Changes nothing.
+    """
     starts = np.zeros(num_brokers + 1, dtype=np.int64)
     for broker in indices:
         starts[broker + 1] += 1
@@ -30,9 +33,9 @@ def turn_edges(
     edges = np.empty(len(indices), dtype=np.int64)
     for group in range(len(indptr) - 1):
         for edge in range(indptr[group], indptr[group + 1]):
-            place = cursor[indices[edge]]
-            groups[place] = group
-            edges[place] = edge
+            slot = cursor[indices[edge]]
+            groups[slot] = group
+            edges[slot] = edge
             cursor[indices[edge]] += 1
     return starts, groups, edges
 
@@ -41,7 +44,10 @@ def turn_edges(
 def pour(
     indptr: LongArray, indices: IntArray, left: LongArray, room: LongArray, flow: LongArray
 ) -> None:
-    """Give what is left of each group to its brokers with most room: where the search starts."""
+    """Give what is left of each group to its brokers with most room: where the search starts.
+
+    Changes ``left``, ``room`` and ``flow``.
+    """
     for group in range(len(left)):
         while left[group] > 0:
             best = -1
@@ -72,7 +78,8 @@ def measure_distances(
 ) -> None:
     """Count the moves from each broker, and each group's nearest broker, to one with room.
 
-    A move takes members of a group from a broker to another one. -1: there is no way.
+    A move takes members of a group from a broker to another one. -1: there is no way. Changes
+    ``group_distance``, ``broker_distance`` and ``queue``.
     """
     group_distance[:] = -1
     broker_distance[:] = -1
@@ -86,8 +93,8 @@ def measure_distances(
     while head < tail:
         broker = queue[head]
         head += 1
-        for place in range(starts[broker], starts[broker + 1]):
-            group = groups[place]
+        for slot in range(starts[broker], starts[broker + 1]):
+            group = groups[slot]
             if group_distance[group] >= 0:
                 continue
             group_distance[group] = broker_distance[broker]
@@ -120,7 +127,8 @@ def push_group(
     """Send what is left of one group along shortest ways; edges found useless are not tried again.
 
     ``taken`` and ``given`` hold the way: the edge by which each group on it gets to a broker, and
-    the edge by which the next group leaves that broker.
+    the edge by which the next group leaves that broker. Changes ``left``, ``room``, ``flow``,
+    ``group_next``, ``broker_next``, ``taken`` and ``given``.
     """
     while left[source] > 0:
         depth = 0
@@ -145,10 +153,10 @@ def push_group(
                     break
             moved = False
             while broker_distance[broker] > 0 and broker_next[broker] < starts[broker + 1]:
-                place = broker_next[broker]
-                other = groups[place]
-                if flow[edges[place]] > 0 and group_distance[other] == broker_distance[broker] - 1:
-                    given[depth] = edges[place]
+                slot = broker_next[broker]
+                other = groups[slot]
+                if flow[edges[slot]] > 0 and group_distance[other] == broker_distance[broker] - 1:
+                    given[depth] = edges[slot]
                     depth += 1
                     group = other
                     moved = True
@@ -170,7 +178,7 @@ def push_group(
 
 @kernel
 def group_at(edge: int, indptr: LongArray) -> int:
-    """Return the group that an edge belongs to."""
+    """Return the group that an edge belongs to. Changes nothing."""
     return int(np.searchsorted(indptr, edge, side="right")) - 1
 
 
@@ -185,7 +193,10 @@ def run_dinic(
     room: LongArray,
     flow: LongArray,
 ) -> None:
-    """Make the flow a maximum one, starting from what it is; ``left`` and ``room`` follow it."""
+    """Make the flow a maximum one, starting from what it is; ``left`` and ``room`` follow it.
+
+    Changes ``left``, ``room`` and ``flow``.
+    """
     num_groups, num_brokers = len(left), len(room)
     group_distance = np.empty(num_groups, dtype=np.int32)
     broker_distance = np.empty(num_brokers, dtype=np.int32)
@@ -224,7 +235,7 @@ def find_bottleneck(
     """Return the groups and brokers that moves from groups with something left can reach.
 
     Under a maximum flow those brokers are full with members of those groups, who have nowhere else
-    to go: the smallest of the minimum cuts.
+    to go: the smallest of the minimum cuts. Changes nothing.
     """
     num_groups, num_brokers = len(indptr) - 1, len(starts) - 1
     in_groups = left > 0
@@ -242,9 +253,9 @@ def find_bottleneck(
     while head < tail:
         broker = queue[head]
         head += 1
-        for place in range(starts[broker], starts[broker + 1]):
-            group = groups[place]
-            if flow[edges[place]] > 0 and not in_groups[group]:
+        for slot in range(starts[broker], starts[broker + 1]):
+            group = groups[slot]
+            if flow[edges[slot]] > 0 and not in_groups[group]:
                 in_groups[group] = True
                 for edge in range(indptr[group], indptr[group + 1]):
                     if not in_brokers[indices[edge]]:
@@ -256,7 +267,7 @@ def find_bottleneck(
 
 @kernel
 def hash_rows(indptr: LongArray, indices: IntArray) -> npt.NDArray[np.uint64]:
-    """Hash each row of a CSR to 64 bits."""
+    """Hash each row of a CSR to 64 bits. Changes nothing."""
     prime = np.uint64(0x100000001B3)
     hashes = np.empty(len(indptr) - 1, dtype=np.uint64)
     for row in range(len(indptr) - 1):
@@ -270,7 +281,7 @@ def hash_rows(indptr: LongArray, indices: IntArray) -> npt.NDArray[np.uint64]:
 
 @kernel
 def rows_agree(indptr: LongArray, indices: IntArray, like: LongArray) -> bool:
-    """Whether every row equals the row named for it."""
+    """Whether every row equals the row named for it. Changes nothing."""
     for row in range(len(indptr) - 1):
         other = like[row]
         length = indptr[row + 1] - indptr[row]
@@ -284,9 +295,12 @@ def rows_agree(indptr: LongArray, indices: IntArray, like: LongArray) -> bool:
 
 @kernel
 def deal_members(
-    group_of_member: LongArray, indptr: LongArray, indices: IntArray, flow: LongArray
+    group_of_member: LongArray, indptr: LongArray, indices: IntArray, flow: LongArray | IntArray
 ) -> IntArray:
-    """Give each member a broker by its group's flow, ascending in both; -1 for who is left."""
+    """Give each member a broker by its group's flow, ascending in both; -1 for who is left.
+
+    Changes nothing.
+    """
     remaining = flow.copy()
     cursor = indptr[:-1].copy()
     broker_of_member = np.full(len(group_of_member), -1, dtype=np.int32)

@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays import flow_kernels
-from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
+from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, take_rows
 from fanwise.arrays.flow_kernels import BoolArray
+from fanwise.arrays.tolerance import most_within
 
-RELATIVE_TOLERANCE = 1e-9
-"""How far a limit may be off before it counts as broken."""
 MOST_LOAD = 2.0**40
 """A limit that nobody reaches, and whose sum over brokers is still a whole number."""
 
@@ -29,7 +28,7 @@ def load_limits(lbf: float, shares: FloatArray, num_subscribers: int) -> LongArr
     is huge counts as :data:`MOST_LOAD`.
     """
     exact = min(lbf, MOST_LOAD) * np.asarray(shares, dtype=np.float64) * num_subscribers
-    return np.floor(np.minimum(exact * (1 + RELATIVE_TOLERANCE), MOST_LOAD)).astype(np.int64)
+    return np.floor(np.minimum(most_within(exact), MOST_LOAD)).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +74,8 @@ def group_alike(candidates: Csr, num_brokers: int) -> Groups:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     first, group = first[order], rank[group].astype(np.int64)
-    lengths = np.diff(candidates.indptr)[first]
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    places = np.repeat(candidates.indptr[first] - indptr[:-1], lengths) + np.arange(indptr[-1])
-    indices = np.ascontiguousarray(candidates.indices[places])
     sizes = np.bincount(group, minlength=len(first)).astype(np.int64)
-    return Groups(Csr(indptr, indices), sizes, group, num_brokers)
+    return Groups(take_rows(candidates, first), sizes, group, num_brokers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +207,7 @@ def _least_for(count: int, shares: FloatArray, total: int) -> float | None:
         else:
             low = middle
     # Between the two, each broker's limit rises where factor x share x total is whole.
-    steps = np.floor(high / largest * shares * total * (1 + RELATIVE_TOLERANCE))
+    steps = np.floor(most_within(high / largest * shares * total))
     factors = np.unique(np.append(steps / (shares * total), high / largest))
     for factor in factors[factors * largest > low]:
         if load_limits(float(factor), shares, total).sum() >= count:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import event
+from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -25,6 +26,12 @@ def kernel(function: Function) -> Function:
 def parallel_kernel(function: Function) -> Function:
     """Like :func:`kernel`, with ``numba.prange`` loops spread over threads."""
     return _compile(function, parallel=True)
+
+
+def callable_in_kernels(function: Function) -> Function:
+    """Let kernels call a plain function; everywhere else it stays as it is."""
+    shared: Function = register_jitable(function)
+    return shared
 
 
 def _compile(function: Function, *, parallel: bool) -> Function:

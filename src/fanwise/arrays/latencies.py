@@ -6,9 +6,7 @@ import numpy as np
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, read_only
 from fanwise.arrays.jit import kernel
-
-RELATIVE_TOLERANCE = 1e-9
-"""How far a limit may be off before it counts as broken."""
+from fanwise.arrays.tolerance import most_within
 
 
 def shortest_latencies(
@@ -54,7 +52,7 @@ def candidates_by_limit(
     limits: FloatArray,
 ) -> Csr:
     """Return the leaf brokers that reach each subscriber within its own limit of latency."""
-    loose = limits * (1 + RELATIVE_TOLERANCE)
+    loose = most_within(limits)
     leaves = np.sort(leaves)
     counts = count_near(positions, broker_positions, path, leaves, loose)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -66,7 +64,7 @@ def candidates_by_limit(
 
 @kernel
 def distance(a: FloatArray, row: int, b: FloatArray, other: int) -> float:
-    """Euclidean distance of two points."""
+    """Euclidean distance of two points. Changes nothing."""
     total = 0.0
     for axis in range(a.shape[1]):
         gap = a[row, axis] - b[other, axis]
@@ -78,7 +76,7 @@ def distance(a: FloatArray, row: int, b: FloatArray, other: int) -> float:
 def nearest(
     positions: FloatArray, broker_positions: FloatArray, path: FloatArray, leaves: IntArray
 ) -> FloatArray:
-    """Least path plus last hop of each subscriber; infinite without leaves."""
+    """Least path plus last hop of each subscriber; infinite without leaves. Changes nothing."""
     least = np.full(positions.shape[0], np.inf)
     for row in range(positions.shape[0]):
         for leaf in leaves:
@@ -96,7 +94,7 @@ def count_near(
     leaves: IntArray,
     limits: FloatArray,
 ) -> LongArray:
-    """How many leaves reach each subscriber in time."""
+    """How many leaves reach each subscriber in time. Changes nothing."""
     counts = np.zeros(positions.shape[0], dtype=np.int64)
     for row in range(positions.shape[0]):
         for leaf in leaves:
@@ -114,12 +112,12 @@ def list_near(
     limits: FloatArray,
     indptr: LongArray,
 ) -> IntArray:
-    """Which leaves reach each subscriber in time."""
+    """Which leaves reach each subscriber in time. Changes nothing."""
     indices = np.empty(indptr[-1], dtype=np.int32)
     for row in range(positions.shape[0]):
-        place = indptr[row]
+        at = indptr[row]
         for leaf in leaves:
             if path[leaf] + distance(positions, row, broker_positions, leaf) <= limits[row]:
-                indices[place] = leaf
-                place += 1
+                indices[at] = leaf
+                at += 1
     return indices

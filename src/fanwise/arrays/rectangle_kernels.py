@@ -57,7 +57,10 @@ class Scratch(NamedTuple):
 def find_container(
     lo: FloatArray, hi: FloatArray, f: int, count: int, box_lo: FloatArray, box_hi: FloatArray
 ) -> int:
-    """Return the first rectangle of filter ``f`` that holds the box by itself, or -1."""
+    """Return the first rectangle of filter ``f`` that holds the box by itself, or -1.
+
+    Changes nothing.
+    """
     for r in range(count):
         inside = True
         for axis in range(box_lo.shape[0]):
@@ -71,7 +74,7 @@ def find_container(
 
 @kernel
 def load_box(box_lo: FloatArray, box_hi: FloatArray, scratch: Scratch) -> None:
-    """Put a box where the cutting starts."""
+    """Put a box where the cutting starts. Changes ``scratch``."""
     dims = box_lo.shape[0]
     for axis in range(dims):
         scratch.pieces[0, axis] = box_lo[axis]
@@ -80,7 +83,7 @@ def load_box(box_lo: FloatArray, box_hi: FloatArray, scratch: Scratch) -> None:
 
 @kernel
 def piece_volume(pieces: FloatArray, row: int) -> float:
-    """Volume of one piece."""
+    """Volume of one piece. Changes nothing."""
     dims = pieces.shape[1] // 2
     volume = 1.0
     for axis in range(dims):
@@ -93,7 +96,10 @@ def piece_volume(pieces: FloatArray, row: int) -> float:
 
 @kernel
 def overlap_volume(lo: FloatArray, hi: FloatArray, f: int, r: int, pieces: FloatArray) -> float:
-    """Volume that the box in the first row of the scratch shares with one rectangle."""
+    """Volume that the box in the first row of the scratch shares with one rectangle.
+
+    Changes nothing.
+    """
     dims = pieces.shape[1] // 2
     volume = 1.0
     for axis in range(dims):
@@ -107,7 +113,10 @@ def overlap_volume(lo: FloatArray, hi: FloatArray, f: int, r: int, pieces: Float
 
 @kernel
 def piece_mass(pieces: FloatArray, row: int, density: Density) -> float:
-    """Events of one piece; only cells whose first axis can reach it are looked at."""
+    """Events of one piece; only cells whose first axis can reach it are looked at.
+
+    Changes nothing.
+    """
     dims = pieces.shape[1] // 2
     first = np.searchsorted(density.lo[:, 0], pieces[row, 0] - density.reach)
     total = 0.0
@@ -134,7 +143,7 @@ def meets_piece(
 
     A piece may be flat along some axes. What matters there is to contain the one coordinate; along
     the others a common side must have a length, because closed rectangles that only touch a piece
-    leave its inside uncovered.
+    leave its inside uncovered. Changes nothing.
     """
     dims = pieces.shape[1] // 2
     for axis in range(dims):
@@ -153,7 +162,7 @@ def carve_piece(lo: FloatArray, hi: FloatArray, f: int, r: int, top: int, scratc
     """Replace the piece in row ``top`` by those parts of it that lie outside one rectangle.
 
     Returns the row after the last part. There are at most two for each axis, so that the parts
-    waiting at any time are at most 2 x dimensions x rectangles.
+    waiting at any time are at most 2 x dimensions x rectangles. Changes ``scratch``.
     """
     pieces = scratch.pieces
     dims = pieces.shape[1] // 2
@@ -183,7 +192,10 @@ def carve_piece(lo: FloatArray, hi: FloatArray, f: int, r: int, top: int, scratc
 def next_meeting(
     lo: FloatArray, hi: FloatArray, f: int, count: int, top: int, scratch: Scratch
 ) -> int:
-    """Return the first rectangle that the piece in row ``top`` has still to be cut by."""
+    """Return the first rectangle that the piece in row ``top`` has still to be cut by.
+
+    Changes nothing.
+    """
     r = int(scratch.start[top])
     while r < count and not meets_piece(lo, hi, f, r, scratch.pieces, top):
         r += 1
@@ -192,7 +204,10 @@ def next_meeting(
 
 @kernel
 def is_box_covered(lo: FloatArray, hi: FloatArray, f: int, count: int, scratch: Scratch) -> bool:
-    """Whether the union holds every point of the box in the scratch; exact, flat boxes too."""
+    """Whether the union holds every point of the box in the scratch; exact, flat boxes too.
+
+    Changes ``scratch``.
+    """
     scratch.start[0] = 0
     top = 1
     while top > 0:
@@ -218,6 +233,7 @@ def uncovered_measure(
 
     That is what the union grows by when the box joins it, and when a rectangle inside the box is
     enlarged to it. Where the result would be above ``enough`` any number above it may be returned.
+    Changes ``scratch``.
     """
     whole = piece_volume(scratch.pieces, 0)
     if whole == 0.0:
@@ -252,7 +268,10 @@ def uncovered_measure(
 def union_measure(
     lo: FloatArray, hi: FloatArray, f: int, count: int, density: Density, scratch: Scratch
 ) -> float:
-    """Measure of the union of a filter: each rectangle counts outside those before it."""
+    """Measure of the union of a filter: each rectangle counts outside those before it.
+
+    Changes ``scratch``.
+    """
     total = 0.0
     for r in range(count):
         load_box(lo[f, r], hi[f, r], scratch)
@@ -264,7 +283,7 @@ def union_measure(
 def union_measures(
     lo: FloatArray, hi: FloatArray, counts: LongArray, density: Density, scratch: Scratch
 ) -> FloatArray:
-    """Measure of the union of each filter."""
+    """Measure of the union of each filter. Changes ``scratch``."""
     measures = np.empty(lo.shape[0], dtype=np.float64)
     for f in range(lo.shape[0]):
         measures[f] = union_measure(lo, hi, f, counts[f], density, scratch)
@@ -273,7 +292,7 @@ def union_measures(
 
 @kernel
 def sum_volumes(lo: FloatArray, hi: FloatArray, f: int, count: int) -> float:
-    """Volumes of the rectangles of a filter, one by one."""
+    """Volumes of the rectangles of a filter, one by one. Changes nothing."""
     total = 0.0
     for r in range(count):
         volume = 1.0
@@ -302,7 +321,7 @@ def least_growth(
     ``count``) while fewer than ``slots`` are taken, or one of the old ones grows to the bounding
     box. Ties: the box of its own, then the lowest slot. Where every way costs more than ``enough``,
     the slot may be -1 and the growth anything above it: pass the best of other filters so far. Who
-    wants nothing needs no filter: do not ask for the empty box.
+    wants nothing needs no filter: do not ask for the empty box. Changes ``scratch``.
     """
     inside = find_container(lo, hi, f, count, box_lo, box_hi)
     if inside >= 0:

@@ -30,7 +30,10 @@ def enlarge(
     box_lo: FloatArray,
     box_hi: FloatArray,
 ) -> None:
-    """Make the rectangle in a slot hold a box; the slot after the last is a new rectangle."""
+    """Make the rectangle in a slot hold a box; the slot after the last is a new rectangle.
+
+    Changes ``lo``, ``hi`` and ``counts``.
+    """
     for axis in range(box_lo.shape[0]):
         if slot == counts[f]:
             lo[f, slot, axis] = box_lo[axis]
@@ -55,7 +58,10 @@ def growth_of_each(
     growth: FloatArray,
     slot: LongArray,
 ) -> None:
-    """Fill in least growth and slot for each of the filters named, all slots allowed."""
+    """Fill in least growth and slot for each of the filters named, all slots allowed.
+
+    Changes ``scratch``, ``growth`` and ``slot``.
+    """
     for i in range(len(filters)):
         f = filters[i]
         growth[i], slot[i] = least_growth(
@@ -65,7 +71,7 @@ def growth_of_each(
 
 @kernel
 def swap_rectangles(lo: FloatArray, hi: FloatArray, f: int, i: int, j: int) -> None:
-    """Exchange two rectangles of a filter."""
+    """Exchange two rectangles of a filter. Changes ``lo`` and ``hi``."""
     for axis in range(lo.shape[2]):
         lo[f, i, axis], lo[f, j, axis] = lo[f, j, axis], lo[f, i, axis]
         hi[f, i, axis], hi[f, j, axis] = hi[f, j, axis], hi[f, i, axis]
@@ -75,7 +81,10 @@ def swap_rectangles(lo: FloatArray, hi: FloatArray, f: int, i: int, j: int) -> N
 def exclusive_measure(
     lo: FloatArray, hi: FloatArray, f: int, count: int, r: int, density: Density, scratch: Scratch
 ) -> float:
-    """Measure of what only rectangle ``r`` covers: what the union loses when it goes."""
+    """Measure of what only rectangle ``r`` covers: what the union loses when it goes.
+
+    Changes ``scratch``; ``lo`` and ``hi`` are as before when it returns.
+    """
     swap_rectangles(lo, hi, f, r, count - 1)
     load_box(lo[f, count - 1], hi[f, count - 1], scratch)
     measure = uncovered_measure(lo, hi, f, count - 1, density, scratch, np.inf)
@@ -85,7 +94,10 @@ def exclusive_measure(
 
 @kernel
 def exchange_box(lo: FloatArray, hi: FloatArray, f: int, r: int, scratch: Scratch) -> None:
-    """Exchange a rectangle with the spare box of the scratch."""
+    """Exchange a rectangle with the spare box of the scratch.
+
+    Changes ``lo``, ``hi`` and ``scratch``.
+    """
     dims = lo.shape[2]
     for axis in range(dims):
         lo[f, r, axis], scratch.spare[axis] = scratch.spare[axis], lo[f, r, axis]
@@ -108,7 +120,7 @@ def least_growth_by_merging(
 
     The two, lower slot first, or (-1, -1) where every pair costs more than ``enough``, with a
     growth above it; always without two rectangles. Ties: the lowest slots. O(slots ** 3) for
-    rectangles apart.
+    rectangles apart. Changes ``scratch``; ``lo`` and ``hi`` are as before when it returns.
     """
     dims = box_lo.shape[0]
     best, best_i, best_j = np.inf, -1, -1
@@ -136,7 +148,10 @@ def least_growth_by_merging(
 def merge_rectangles(
     lo: FloatArray, hi: FloatArray, counts: LongArray, f: int, i: int, j: int
 ) -> None:
-    """Enlarge rectangle ``i`` to hold ``j``, and take ``j`` away."""
+    """Enlarge rectangle ``i`` to hold ``j``, and take ``j`` away.
+
+    Changes ``lo``, ``hi`` and ``counts``.
+    """
     for axis in range(lo.shape[2]):
         lo[f, i, axis] = min(lo[f, i, axis], lo[f, j, axis])
         hi[f, i, axis] = max(hi[f, i, axis], hi[f, j, axis])
@@ -145,7 +160,7 @@ def merge_rectangles(
 
 @kernel
 def remove_rectangle(lo: FloatArray, hi: FloatArray, counts: LongArray, f: int, r: int) -> None:
-    """Take a rectangle away; those after it move up."""
+    """Take a rectangle away; those after it move up. Changes ``lo``, ``hi`` and ``counts``."""
     for slot in range(r, counts[f] - 1):
         for axis in range(lo.shape[2]):
             lo[f, slot, axis] = lo[f, slot + 1, axis]

@@ -140,7 +140,7 @@ def bounding_boxes(
 def bound_groups(
     lo: FloatArray, hi: FloatArray, group: IntArray, num_groups: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Bounding boxes in one pass over the rectangles."""
+    """Bounding boxes in one pass over the rectangles. Changes nothing."""
     dims = lo.shape[1]
     out_lo = np.full((num_groups, dims), np.inf)
     out_hi = np.full((num_groups, dims), -np.inf)
@@ -162,7 +162,10 @@ def cover_each(
     count: int,
     scratch: Scratch,
 ) -> npt.NDArray[np.bool_]:
-    """Whether each box lies in the union of the first filter; empty boxes always do."""
+    """Whether each box lies in the union of the first filter; empty boxes always do.
+
+    Changes ``scratch``.
+    """
     covered = np.empty(lo.shape[0], dtype=np.bool_)
     for row in range(lo.shape[0]):
         is_empty = False

@@ -47,7 +47,7 @@ def find_repeat(strings: pa.Array) -> tuple[int, int] | None:
 
 @kernel
 def hash_strings(offsets: npt.NDArray[Any], characters: ByteArray) -> npt.NDArray[np.uint64]:
-    """Hash each string to 64 bits: FNV-1a with a final mix."""
+    """Hash each string to 64 bits: FNV-1a with a final mix. Changes nothing."""
     prime = np.uint64(0x100000001B3)
     hashes = np.empty(len(offsets) - 1, dtype=np.uint64)
     for row in range(len(offsets) - 1):

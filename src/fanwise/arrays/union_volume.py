@@ -52,7 +52,7 @@ def _sweep_plane(lo: FloatArray, hi: FloatArray) -> float:
 
 @kernel
 def covered_length(lo: FloatArray, hi: FloatArray) -> float:
-    """Length of a union of intervals that ascend by their lower end."""
+    """Length of a union of intervals that ascend by their lower end. Changes nothing."""
     total = 0.0
     reached = -np.inf
     for i in range(len(lo)):
@@ -67,6 +67,8 @@ def sweep_plane(
     at: FloatArray, order: LongArray, bottom: LongArray, top: LongArray, heights: FloatArray
 ) -> float:
     """Area of a union of rectangles, from left to right over a tree of covered heights.
+
+    Changes nothing.
 
     Parameters
     ----------
@@ -113,7 +115,10 @@ def sweep_plane(
 def cover_node(
     times: LongArray, length: FloatArray, heights: FloatArray, node: int, change: int, size: int
 ) -> None:
-    """Cover a node of the tree once more, or once less, and renew its covered length."""
+    """Cover a node of the tree once more, or once less, and renew its covered length.
+
+    Changes ``times`` and ``length``.
+    """
     times[node] += change
     if times[node] > 0:
         span, first = 1, node
@@ -133,7 +138,7 @@ def cover_node(
 def renew_parents(
     times: LongArray, length: FloatArray, heights: FloatArray, leaf: int, size: int
 ) -> None:
-    """Renew the covered lengths above a leaf."""
+    """Renew the covered lengths above a leaf. Changes ``length``."""
     node = leaf // 2
     while node >= 1:
         if times[node] == 0:

@@ -1,4 +1,20 @@
-"""Yardsticks that ignore a side of the problem: nearest brokers, and the best balance of load."""
+"""Yardsticks that ignore a side of the problem: nearest brokers, and the best balance of load.
+
+Filters are fitted afterwards (see :mod:`fanwise.assign.filters`).
+
+Guarantee
+    Closest keeps the load limit as long as the allowed loads add up to everybody, and may be late.
+    Balance has the least load-balance factor of all assignments in time.
+
+Complexity
+    O(subscribers x leaves) for Closest; for Balance a few max-flows between groups of
+    subscribers with the same brokers and those brokers, by Newton's method on cuts.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based
+    publish/subscribe. IEEE ICDE 2011.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +24,8 @@ from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.flows import group_alike, least_lbf
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.latencies import distance
+from fanwise.assign.choices import choices_of, pairs_of, usable_leaves
 from fanwise.assign.filters import fit_filters
-from fanwise.assign.greedy import choices_of, rows_of, usable_leaves
 from fanwise.assign.problem import Assignment, make_tables
 from fanwise.planning.problem import Outcome, Run
 
@@ -37,11 +53,10 @@ def balanced(problem: Assignment) -> IntArray:
 
     Who has no broker in time may be put on any, as in the greedy algorithms.
     """
-    ground = problem.ground
+    arrays = problem.arrays
     factor, flow = problem.least
     if factor is None:
-        rows = rows_of(choices_of(problem))
-        _, flow = least_lbf(group_alike(rows, ground.num_brokers), ground.share)
+        _, flow = least_lbf(group_alike(pairs_of(problem), arrays.num_brokers), arrays.share)
     brokers = flow.broker_of_subscriber()
     left = np.flatnonzero(brokers < 0)
     choices = choices_of(problem)
@@ -50,7 +65,7 @@ def balanced(problem: Assignment) -> IntArray:
 
 
 def _fitted(problem: Assignment, broker_of_subscriber: IntArray) -> Outcome:
-    filters = fit_filters(problem.ground, broker_of_subscriber)
+    filters = fit_filters(problem.arrays, broker_of_subscriber)
     return Outcome(make_tables(broker_of_subscriber, filters))
 
 
@@ -64,7 +79,10 @@ def _nearest(problem: Assignment, limits: LongArray) -> IntArray:
 def fill_nearest(
     positions: FloatArray, broker_positions: FloatArray, leaves: IntArray, limits: LongArray
 ) -> IntArray:
-    """Give each subscriber the nearest broker with room, or the nearest where none has any."""
+    """Give each subscriber the nearest broker with room, or the nearest where none has any.
+
+    Changes nothing.
+    """
     loads = np.zeros(len(limits), dtype=np.int64)
     chosen = np.full(len(positions), -1, dtype=np.int32)
     for row in range(len(positions)):

@@ -8,17 +8,31 @@ below, whatever the assignment, filters and latency. A broker above the shallowe
 its own level only, so that levels are those down to the shallowest leaf, and the leaves.
 
 Subscribers who can use few brokers tell more: those with none in common need one each
-(:mod:`fanwise.assign.packing`), and over sets of leaves that have nothing in common, the
-brokers that each set needs for the subscribers confined to it add up. (Each set is granted the
-limits of the largest leaves, no fewer than its own.) What such a set has to cover with alpha times
-as many rectangles, :mod:`fanwise.assign.crowding` bounds in another way. The best bound is taken.
+(:mod:`fanwise.assign.proving.disjoint_choices`), and over sets of leaves that have nothing in
+common, the brokers that each set needs for the subscribers confined to it add up. (Each set is
+granted the limits of the largest leaves, no fewer than its own.) What such a set has to cover with
+alpha times as many rectangles, :mod:`fanwise.assign.proving.far_points` bounds in another way. The
+best bound is taken.
 
 Unions are measured exactly. How many want an event is counted on a grid, in which only rectangles
 that hold a whole cell count.
 
 What was chosen on the way is the certificate: the lines of the grid, who was taken to have no
-broker in common, which brokers form a set, whose middles lie apart. All numbers follow from these
-and the workload.
+broker in common, which brokers form a set, whose middles lie far from each other. All numbers
+follow from these and the workload.
+
+Guarantee
+    No plan within the latency and load limits carries less. Rounding aside, unions are exact.
+
+Complexity
+    O(subscribers x dimensions + MOST_CELLS) to count on the grid; O(subscribers log
+    subscribers) for the union of what is wanted, up to the plane; MOST_STEPS of
+    :mod:`fanwise.assign.proving.disjoint_choices` for each level of the tree.
+
+References
+----------
+    Our own. A. Yu, P. Agarwal, J. Yang (IEEE ICDE 2011, Sec. IV-D and VI) compare with the value
+    of a linear relaxation instead, which is no bound on the objective.
 """
 
 from __future__ import annotations
@@ -35,9 +49,9 @@ from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.rectangle_kernels import Density
 from fanwise.arrays.rectangles import union_mass
-from fanwise.assign.crowding import choose_cover
-from fanwise.assign.ground import Ground, depths
-from fanwise.assign.packing import list_apart
+from fanwise.assign.arrays import AssignmentArrays, depths
+from fanwise.assign.proving.disjoint_choices import take_disjoint
+from fanwise.assign.proving.far_points import bound_by_points
 from fanwise.planning.problem import Bound
 from fanwise.planning.proof import Proof
 
@@ -53,7 +67,7 @@ EVERYBODY = -1
 
 
 @dataclass(eq=False)
-class Choices:
+class Evidence:
     """What a bound rests on beside the workload.
 
     Attributes
@@ -79,14 +93,14 @@ class Choices:
         axes = [np.full(len(lines), axis, np.int32) for axis, lines in enumerate(self.grid)]
         numbers = [np.full(len(some), k, np.int32) for k, some in enumerate(self.classes)]
         levels = [np.full(len(some), level, np.int32) for level, some in self.apart.items()]
-        places = [(*key, len(some)) for key, some in self.points.items()]
+        sizes = [(*key, len(some)) for key, some in self.points.items()]
         found: dict[str, dict[str, tuple[Iterable[Any], Any]]] = {
             "grid": {"axis": (axes, np.int32), "line": (self.grid, np.float64)},
             "apart": {"level": (levels, np.int32), "subscriber": (self.apart.values(), np.int32)},
             "classes": {"broker": (self.classes, np.int32), "class": (numbers, np.int32)},
             "points": {
-                "level": ([np.full(size, level) for level, _, size in places], np.int32),
-                "class": ([np.full(size, number) for _, number, size in places], np.int32),
+                "level": ([np.full(size, level) for level, _, size in sizes], np.int32),
+                "class": ([np.full(size, number) for _, number, size in sizes], np.int32),
                 "subscriber": (self.points.values(), np.int32),
             },
         }
@@ -109,49 +123,44 @@ def levels_table(carried: list[float]) -> pa.Table:
 
 def lower_bound(problem: Assignment) -> Bound:
     """Return a proven lower bound on the bandwidth of every feasible plan, with its certificate."""
-    ground = problem.ground
-    wants = np.flatnonzero(ground.lo[:, 0] <= ground.hi[:, 0])
-    choices = Choices()
+    arrays = problem.arrays
+    wants = np.flatnonzero(arrays.lo[:, 0] <= arrays.hi[:, 0])
+    evidence = Evidence()
     if len(wants):
-        choices.carried = list(_bounds_of_levels(problem, wants, choices))
-    total = sum(choices.carried)
-    return Bound(total, Proof("duals", choices.tables(), total))
+        evidence.carried = list(_bounds_of_levels(problem, wants, evidence))
+    total = sum(evidence.carried)
+    return Bound(total, Proof("duals", evidence.tables(), total))
 
 
-def _bounds_of_levels(problem: Assignment, wants: LongArray, choices: Choices) -> Iterator[float]:
+def _bounds_of_levels(problem: Assignment, wants: LongArray, evidence: Evidence) -> Iterator[float]:
     """Yield what the brokers of each level carry at least, and note what that rests on."""
-    ground = problem.ground
-    lo, hi = ground.lo[wants], ground.hi[wants]
-    union = union_mass(lo, hi, ground.density)
+    arrays = problem.arrays
+    lo, hi = arrays.lo[wants], arrays.hi[wants]
+    union = union_mass(lo, hi, arrays.density)
     grid = make_grid(lo, hi)
-    measure = cell_measures(grid, ground.density)
+    measure = cell_measures(grid, arrays.density)
     everybody = count_cells(grid, lo, hi)
-    levels = level_limits(ground, problem.limits(problem.lbf_max))
+    levels = level_limits(arrays, problem.limits(problem.lbf_max))
     parts = _confine(problem, wants, grid, measure, levels[-1])
     for level, limits in enumerate(levels):
         is_last = level == len(levels) - 1
         load = brokers_needed(everybody, limits)
-        apart, taken = list_apart(ground, wants, grid, None if is_last else level + 1)
-        confined = parts.needed if is_last else np.zeros_like(load)
-        needed = np.maximum(np.maximum(load, apart), confined)
+        disjoint, taken = take_disjoint(arrays, wants, grid, None if is_last else level + 1)
+        needed = np.maximum(load, disjoint)
         by_cells = union + beyond_one(needed, measure)
-        slots = ground.alpha * int(np.count_nonzero(limits))
-        crowded, chosen = choose_cover(lo, hi, slots, ground.density)
-        best = max(by_cells, crowded, parts.total if is_last else 0.0)
+        slots = arrays.alpha * int(np.count_nonzero(limits))
+        by_points, chosen = bound_by_points(lo, hi, slots, arrays.density)
+        best = max(by_cells, by_points, parts.total if is_last else 0.0)
         if best == by_cells:
             if (needed > 1).any():
-                choices.grid = grid
-            kept = load
-            if beyond_one(np.maximum(load, confined), measure) < beyond_one(needed, measure):
-                choices.apart[level] = taken
-                kept = np.maximum(load, apart)
-            if beyond_one(kept, measure) < beyond_one(needed, measure):
-                choices.classes = parts.brokers
-        elif best == crowded:
-            choices.points[level, EVERYBODY] = wants[chosen]
+                evidence.grid = grid
+            if beyond_one(load, measure) < beyond_one(needed, measure):
+                evidence.apart[level] = taken
+        elif best == by_points:
+            evidence.points[level, EVERYBODY] = wants[chosen]
         else:
-            choices.grid, choices.classes = grid, parts.brokers
-            choices.points |= {(level, k): some for k, some in parts.points.items()}
+            evidence.grid, evidence.classes = grid, parts.brokers
+            evidence.points |= {(level, k): some for k, some in parts.points.items()}
         yield best
 
 
@@ -161,15 +170,12 @@ class Confined:
 
     Attributes
     ----------
-    needed
-        Brokers of all sets together in each cell.
     total
-        What they carry.
+        What they carry together.
     brokers, points
         Of each set; whose middles the total rests on, by set.
     """
 
-    needed: LongArray
     total: float
     brokers: list[LongArray]
     points: dict[int, LongArray]
@@ -182,40 +188,39 @@ def _confine(
     measure: FloatArray,
     limits: LongArray,
 ) -> Confined:
-    ground = problem.ground
-    total, needed = 0.0, np.zeros(len(measure), dtype=np.int64)
+    arrays = problem.arrays
+    total = 0.0
     brokers: list[LongArray] = []
     points: dict[int, LongArray] = {}
-    classes = disjoint_classes(problem.candidates, ground)[wants]
+    classes = disjoint_classes(problem.candidates, arrays)[wants]
     for number, mine in enumerate(split_classes(classes)):
-        lo, hi = ground.lo[wants[mine]], ground.hi[wants[mine]]
+        lo, hi = arrays.lo[wants[mine]], arrays.hi[wants[mine]]
         own = brokers_needed(count_cells(grid, lo, hi), limits)
-        by_cells = union_mass(lo, hi, ground.density) + beyond_one(own, measure)
-        brokers.append(usable_brokers(problem.candidates, ground, wants[mine]))
-        slots = ground.alpha * len(brokers[-1])
-        crowded, chosen = choose_cover(lo, hi, slots, ground.density)
-        if crowded > by_cells:
+        by_cells = union_mass(lo, hi, arrays.density) + beyond_one(own, measure)
+        brokers.append(usable_brokers(problem.candidates, arrays, wants[mine]))
+        slots = arrays.alpha * len(brokers[-1])
+        by_points, chosen = bound_by_points(lo, hi, slots, arrays.density)
+        if by_points > by_cells:
             points[number] = wants[mine[chosen]]
-        total += max(by_cells, crowded)
-        needed += own
-    return Confined(needed, total, brokers, points)
+        total += max(by_cells, by_points)
+    return Confined(total, brokers, points)
 
 
-def usable_brokers(candidates: Csr, ground: Ground, subscribers: LongArray) -> LongArray:
+def usable_brokers(candidates: Csr, arrays: AssignmentArrays, subscribers: LongArray) -> LongArray:
     """Return the brokers with a share that any of the subscribers may use."""
-    is_used = np.zeros(ground.num_brokers, dtype=np.bool_)
+    is_used = np.zeros(arrays.num_brokers, dtype=np.bool_)
     mark_brokers(*candidates, subscribers, is_used)
-    return np.flatnonzero(is_used & (ground.share > 0))
+    return np.flatnonzero(is_used & (arrays.share > 0))
 
 
 @kernel
 def mark_brokers(
     indptr: LongArray, brokers: IntArray, subscribers: LongArray, is_used: npt.NDArray[np.bool_]
 ) -> None:
-    """Mark the allowed brokers of subscribers."""
+    """Mark the allowed brokers of subscribers. Changes ``is_used``."""
     for j in subscribers:
-        for place in range(indptr[j], indptr[j + 1]):
-            is_used[brokers[place]] = True
+        for pair in range(indptr[j], indptr[j + 1]):
+            is_used[brokers[pair]] = True
 
 
 def beyond_one(needed: LongArray, measure: FloatArray) -> float:
@@ -231,19 +236,19 @@ def split_classes(classes: LongArray) -> list[LongArray]:
     return np.split(order, starts) if len(order) else []
 
 
-def level_limits(ground: Ground, limits: LongArray) -> list[LongArray]:
+def level_limits(arrays: AssignmentArrays, limits: LongArray) -> list[LongArray]:
     """Return what the brokers of each level serve at most, level by level, the leaves last.
 
     Levels between are those on which every leaf still has an ancestor above itself.
     """
-    depth = depths(ground.parent)
-    shallowest = int(depth[ground.leaves].min())
+    depth = depths(arrays.parent)
+    shallowest = int(depth[arrays.leaves].min())
     below = limits.copy()
-    for broker in ground.bottom_up:
-        if ground.parent[broker] >= 0:
-            below[ground.parent[broker]] += below[broker]
+    for broker in arrays.bottom_up:
+        if arrays.parent[broker] >= 0:
+            below[arrays.parent[broker]] += below[broker]
     inner = [below[depth == level] for level in range(1, shallowest)]
-    return [*inner, limits[ground.leaves]]
+    return [*inner, limits[arrays.leaves]]
 
 
 def brokers_needed(counts: LongArray, limits: LongArray) -> LongArray:
@@ -254,7 +259,7 @@ def brokers_needed(counts: LongArray, limits: LongArray) -> LongArray:
 
 
 def make_grid(lo: FloatArray, hi: FloatArray, most: int = MOST_CELLS) -> list[FloatArray]:
-    """Return cutting places of each axis: all sides of rectangles, or evenly ranked ones."""
+    """Return cutting lines of each axis: all sides of rectangles, or evenly ranked ones."""
     dims = lo.shape[1]
     each = max(min(int(most ** (1 / dims)), max(FEW_LINES, len(lo))), 2)
     grid = []
@@ -312,43 +317,43 @@ def cell_measures(grid: list[FloatArray], density: Density) -> FloatArray:
     return result.reshape(-1)
 
 
-def disjoint_classes(candidates: Csr, ground: Ground) -> LongArray:
+def disjoint_classes(candidates: Csr, arrays: AssignmentArrays) -> LongArray:
     """Return a class for each subscriber, or -1, so that classes have no broker in common.
 
     Candidate sets are taken from the smallest, as long as they meet none taken before; whoever is
     confined to one of them belongs to it.
     """
-    usable = candidates.indices[ground.share[candidates.indices] > 0]
+    usable = candidates.indices[arrays.share[candidates.indices] > 0]
     lengths = np.diff(candidates.indptr)
     if len(usable) != len(candidates.indices):
-        row = np.repeat(np.arange(ground.num_subscribers), lengths)
-        row = row[ground.share[candidates.indices] > 0]
-        lengths = np.bincount(row, minlength=ground.num_subscribers)
+        row = np.repeat(np.arange(arrays.num_subscribers), lengths)
+        row = row[arrays.share[candidates.indices] > 0]
+        lengths = np.bincount(row, minlength=arrays.num_subscribers)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     order = np.argsort(lengths, kind="stable")
-    return confine(indptr, usable, order, ground.num_brokers)
+    return confine(indptr, usable, order, arrays.num_brokers)
 
 
 @kernel
 def confine(indptr: LongArray, brokers: IntArray, order: LongArray, num_brokers: int) -> LongArray:
-    """Take disjoint candidate sets greedily, and list who is confined to one."""
+    """Take disjoint candidate sets greedily, and list who is confined to one. Changes nothing."""
     class_of_broker = np.full(num_brokers, -1, dtype=np.int64)
     num_classes = 0
     for j in order:
         is_free = indptr[j] < indptr[j + 1]
-        for place in range(indptr[j], indptr[j + 1]):
-            is_free = is_free and class_of_broker[brokers[place]] < 0
+        for pair in range(indptr[j], indptr[j + 1]):
+            is_free = is_free and class_of_broker[brokers[pair]] < 0
         if is_free:
-            for place in range(indptr[j], indptr[j + 1]):
-                class_of_broker[brokers[place]] = num_classes
+            for pair in range(indptr[j], indptr[j + 1]):
+                class_of_broker[brokers[pair]] = num_classes
             num_classes += 1
     result = np.full(len(order), -1, dtype=np.int64)
     for j in range(len(order)):
         if indptr[j] == indptr[j + 1]:
             continue
         mine = class_of_broker[brokers[indptr[j]]]
-        for place in range(indptr[j], indptr[j + 1]):
-            if class_of_broker[brokers[place]] != mine:
+        for pair in range(indptr[j], indptr[j + 1]):
+            if class_of_broker[brokers[pair]] != mine:
                 mine = -1
         result[j] = mine
     return result

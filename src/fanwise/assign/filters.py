@@ -14,37 +14,39 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.arrays.rectangle_kernels import Scratch, find_container, least_growth
+from fanwise.arrays.rectangle_kernels import Density, Scratch, find_container, least_growth
 from fanwise.arrays.rectangle_moves import enlarge, least_growth_by_merging, merge_rectangles
 from fanwise.arrays.rectangles import bounding_boxes
-from fanwise.assign.ground import Filters, Ground, depths
+from fanwise.assign.arrays import AssignmentArrays, Filters, depths
 
 
-def fit_filters(ground: Ground, broker_of_subscriber: IntArray) -> Filters:
+def fit_filters(arrays: AssignmentArrays, broker_of_subscriber: IntArray) -> Filters:
     """Return filters of all brokers for an assignment; subscribers on broker -1 are left out."""
-    filters = ground.no_filters()
-    fit_boxes(ground, filters, ground.lo, ground.hi, broker_of_subscriber)
-    return nest_filters(ground, filters)
+    filters = arrays.no_filters()
+    fit_boxes(arrays, filters, arrays.lo, arrays.hi, broker_of_subscriber)
+    return nest_filters(arrays, filters)
 
 
-def nest_filters(ground: Ground, filters: Filters) -> Filters:
+def nest_filters(arrays: AssignmentArrays, filters: Filters) -> Filters:
     """Return the filters with those of inner brokers fitted anew to their children's, bottom-up.
 
     What a leaf has stays. This repairs nesting whatever the inner brokers had before.
     """
     repaired = filters.copy()
-    is_inner = np.ones(ground.num_brokers, dtype=np.bool_)
-    is_inner[ground.leaves] = False
+    is_inner = np.ones(arrays.num_brokers, dtype=np.bool_)
+    is_inner[arrays.leaves] = False
     repaired.counts[is_inner] = 0
-    depth = depths(ground.parent)
+    depth = depths(arrays.parent)
     for level in range(int(depth.max(initial=1)), 1, -1):
         children = np.flatnonzero(depth == level)
         lo, hi, child = list_rectangles(repaired, children)
-        fit_boxes(ground, repaired, lo, hi, ground.parent[child])
+        fit_boxes(arrays, repaired, lo, hi, arrays.parent[child])
     return repaired
 
 
-def tighten_filters(ground: Ground, broker_of_subscriber: IntArray, filters: Filters) -> Filters:
+def tighten_filters(
+    arrays: AssignmentArrays, broker_of_subscriber: IntArray, filters: Filters
+) -> Filters:
     """Return filters that are nowhere larger: bounding boxes of what is assigned to each rectangle.
 
     A subscriber belongs to the first rectangle of its broker that holds it, a rectangle to the
@@ -52,12 +54,12 @@ def tighten_filters(ground: Ground, broker_of_subscriber: IntArray, filters: Fil
     """
     slots = filters.lo.shape[1]
     tight = filters.copy()
-    depth = depths(ground.parent)
-    _shrink(tight, ground.lo, ground.hi, broker_of_subscriber, ground.leaves, slots)
+    depth = depths(arrays.parent)
+    _shrink(tight, arrays.lo, arrays.hi, broker_of_subscriber, arrays.leaves, slots)
     for level in range(int(depth.max(initial=1)), 1, -1):
         lo, hi, child = list_rectangles(tight, np.flatnonzero(depth == level))
-        inner = np.unique(ground.parent[child])
-        _shrink(tight, lo, hi, ground.parent[child], inner, slots)
+        inner = np.unique(arrays.parent[child])
+        _shrink(tight, lo, hi, arrays.parent[child], inner, slots)
     return tight
 
 
@@ -71,7 +73,7 @@ def list_rectangles(
 
 
 def fit_boxes(
-    ground: Ground, filters: Filters, lo: FloatArray, hi: FloatArray, broker: IntArray
+    arrays: AssignmentArrays, filters: Filters, lo: FloatArray, hi: FloatArray, broker: IntArray
 ) -> None:
     """Let the filters of brokers hold boxes, the largest of each first; -1: nobody holds it."""
     with np.errstate(invalid="ignore"):
@@ -79,7 +81,7 @@ def fit_boxes(
     order = np.lexsort((np.arange(len(lo)), -volume, broker))
     order = order[(broker[order] >= 0) & (lo[order, 0] <= hi[order, 0])]
     insert_boxes(
-        ground, filters, lo, hi, broker.astype(np.int32), order.astype(np.int64), ground.scratch()
+        arrays, filters, lo, hi, broker.astype(np.int32), order.astype(np.int64), arrays.scratch()
     )
 
 
@@ -87,9 +89,9 @@ def _shrink(
     filters: Filters, lo: FloatArray, hi: FloatArray, broker: IntArray, who: IntArray, slots: int
 ) -> None:
     """Shrink rectangles of brokers to what they hold; those that hold nothing go."""
-    place = find_homes(filters, lo, hi, broker.astype(np.int32))
+    home = find_homes(filters, lo, hi, broker.astype(np.int32))
     shape = filters.lo.shape
-    low, high = bounding_boxes(lo, hi, place, shape[0] * slots)
+    low, high = bounding_boxes(lo, hi, home, shape[0] * slots)
     low, high = low.reshape(shape), high.reshape(shape)
     for b in who:
         kept = np.flatnonzero(low[b, :, 0] <= high[b, :, 0])
@@ -100,7 +102,10 @@ def _shrink(
 
 @kernel
 def find_homes(filters: Filters, lo: FloatArray, hi: FloatArray, broker: IntArray) -> IntArray:
-    """Return broker x slots + slot of the first rectangle that holds each box; -1 for none."""
+    """Return broker x slots + slot of the first rectangle that holds each box; -1 for none.
+
+    Changes nothing.
+    """
     slots = filters.lo.shape[1]
     homes = np.full(len(broker), -1, dtype=np.int32)
     for row in range(len(broker)):
@@ -114,8 +119,28 @@ def find_homes(filters: Filters, lo: FloatArray, hi: FloatArray, broker: IntArra
 
 
 @kernel
+def find_growth(
+    filters: Filters,
+    b: int,
+    alpha: int,
+    lo: FloatArray,
+    hi: FloatArray,
+    density: Density,
+    scratch: Scratch,
+    enough: float,
+) -> tuple[float, int]:
+    """Return the least growth of a broker's filter that holds a box, and which slot grows.
+
+    The slot is -1 where it would be more than ``enough``. Changes ``scratch``.
+    """
+    return least_growth(
+        filters.lo, filters.hi, b, filters.counts[b], alpha, lo, hi, density, scratch, enough
+    )
+
+
+@kernel
 def insert_boxes(
-    ground: Ground,
+    arrays: AssignmentArrays,
     filters: Filters,
     lo: FloatArray,
     hi: FloatArray,
@@ -123,27 +148,21 @@ def insert_boxes(
     order: LongArray,
     scratch: Scratch,
 ) -> None:
-    """Let the filters of brokers hold their boxes, in the order given."""
+    """Let the filters of brokers hold their boxes, in the order given.
+
+    Changes ``filters`` and ``scratch``.
+    """
     for row in order:
         b = broker[row]
         count = filters.counts[b]
-        growth, slot = least_growth(
-            filters.lo,
-            filters.hi,
-            b,
-            count,
-            ground.alpha,
-            lo[row],
-            hi[row],
-            ground.density,
-            scratch,
-            np.inf,
+        growth, slot = find_growth(
+            filters, b, arrays.alpha, lo[row], hi[row], arrays.density, scratch, np.inf
         )
-        if growth == 0.0 or count < ground.alpha or count < 2:
+        if growth == 0.0 or count < arrays.alpha or count < 2:
             enlarge(filters.lo, filters.hi, filters.counts, b, slot, lo[row], hi[row])
             continue
         merged, i, j = least_growth_by_merging(
-            filters.lo, filters.hi, b, count, lo[row], hi[row], ground.density, scratch, growth
+            filters.lo, filters.hi, b, count, lo[row], hi[row], arrays.density, scratch, growth
         )
         if i >= 0 and merged < growth:
             merge_rectangles(filters.lo, filters.hi, filters.counts, b, i, j)

@@ -7,8 +7,8 @@ yardstick and no bound on the objective: a union measures less than the sum, dow
 it; rectangles that are no candidates may be smaller; loads may go up to the allowed factor; and two
 rectangles may hold a subscription together.
 
-The prices of the same relaxation do prove a bound, by :mod:`fanwise.assign.priced_bounds`, for
-every plan within the allowed load.
+The prices of the same relaxation do prove a bound, by
+:mod:`fanwise.assign.proving.priced_bounds`, for every plan within the allowed load.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fanwise.arrays.csr import Csr, IntArray
+from fanwise.arrays.csr import Csr, IntArray, take_rows
 from fanwise.assign.bounds import levels_table
-from fanwise.assign.greedy import choices_of, rows_of
-from fanwise.assign.priced_bounds import Market, Priced, Prices, priced_bound
+from fanwise.assign.choices import count_usable, pairs_of
 from fanwise.assign.problem import Assignment
+from fanwise.assign.proving.priced_bounds import Market, Priced, Prices, priced_bound
 from fanwise.assign.slp_steps.coreset import Knobs, RelaxedTypes, relax_types
-from fanwise.assign.slp_steps.level import level_of_leaves, take_rows
+from fanwise.assign.slp_steps.level import level_of_leaves
 from fanwise.planning.problem import Bound
 from fanwise.planning.proof import Proof
 
@@ -57,10 +57,10 @@ class Fractional:
 
 def fractional(problem: Assignment, accuracy: float = 0.02) -> Fractional:
     """Solve the relaxation for everybody, where that is small enough. Time: that of the LP."""
-    ground = problem.ground
-    if not (ground.parent < 0).all():
+    arrays = problem.arrays
+    if not (arrays.parent < 0).all():
         return Fractional(None, None, "nobody: for trees of one level only")
-    level = level_of_leaves(problem, rows_of(choices_of(problem)))
+    level = level_of_leaves(problem, pairs_of(problem))
     wanting = np.flatnonzero(level.lo[:, 0] <= level.hi[:, 0])
     pairs = int(np.diff(level.allowed.indptr)[wanting].sum())
     if pairs > MOST_PAIRS:
@@ -72,7 +72,7 @@ def fractional(problem: Assignment, accuracy: float = 0.02) -> Fractional:
     found = relax_types(level, wanting, level.weight[wanting], knobs, np.random.default_rng(0))
     if found.relaxed is None:
         return Fractional(None, None, "nobody: loads cannot be held")
-    brokers = np.arange(ground.num_brokers, dtype=np.int32)
+    brokers = np.arange(arrays.num_brokers, dtype=np.int32)
     return Fractional(found.relaxed.bound, bound_of(problem, found, brokers), EVERYBODY)
 
 
@@ -80,7 +80,7 @@ def bound_of(problem: Assignment, found: RelaxedTypes, brokers: IntArray) -> Bou
     """Return the bound that a relaxation's prices prove at the allowed load, with the prices.
 
     ``brokers`` are those that the relaxation numbers from 0. Its types must be everybody's. None
-    where prices prove nothing, or take too much room.
+    where prices prove nothing, or take too many bytes.
     """
     sample, relaxed = found.sample, found.relaxed
     if relaxed is None or len(relaxed.pair_price) != len(sample.allowed.indices):
@@ -92,7 +92,7 @@ def bound_of(problem: Assignment, found: RelaxedTypes, brokers: IntArray) -> Bou
         sample.load,
         limits,
         problem.alpha,
-        problem.ground.density,
+        problem.arrays.density,
     )
     members = one_of_each(problem, found, brokers)
     if members is None:
@@ -101,16 +101,15 @@ def bound_of(problem: Assignment, found: RelaxedTypes, brokers: IntArray) -> Bou
     if priced is None:
         return None
     tables = tables_of_prices(priced, sample.allowed, members, brokers)
-    room = max(SMALL, BYTES_PER_SUBSCRIBER * problem.ground.num_subscribers)
-    if sum(map(size_on_disk, tables.values())) > room:
+    most_bytes = max(SMALL, BYTES_PER_SUBSCRIBER * problem.arrays.num_subscribers)
+    if sum(map(size_on_disk, tables.values())) > most_bytes:
         return None
     return Bound(priced.value, Proof("duals", tables, priced.value))
 
 
 def one_of_each(problem: Assignment, found: RelaxedTypes, brokers: IntArray) -> IntArray | None:
     """Return a subscriber of each type of a relaxation; None where its types are others."""
-    rows = rows_of(choices_of(problem))
-    level = level_of_leaves(problem, rows)
+    level = level_of_leaves(problem, pairs_of(problem))
     _, first = np.unique(level.type_of_subscriber, return_index=True)
     wanting = np.flatnonzero(level.lo[:, 0] <= level.hi[:, 0])
     allowed = take_rows(level.allowed, wanting)
@@ -122,10 +121,8 @@ def one_of_each(problem: Assignment, found: RelaxedTypes, brokers: IntArray) -> 
         and np.array_equal(allowed.indptr, sample.allowed.indptr)
         and np.array_equal(allowed.indices, brokers[sample.allowed.indices])
     )
-    ground = problem.ground
-    row = np.repeat(np.arange(ground.num_subscribers), np.diff(ground.indptr))
-    usable = np.bincount(row[ground.share[ground.brokers] > 0], minlength=ground.num_subscribers)
-    return first[wanting].astype(np.int32) if is_same and (usable > 0).all() else None
+    is_served = bool((count_usable(problem) > 0).all())
+    return first[wanting].astype(np.int32) if is_same and is_served else None
 
 
 def size_on_disk(table: pa.Table) -> int:

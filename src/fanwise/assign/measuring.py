@@ -10,7 +10,8 @@ import numpy.typing as npt
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.flows import max_flow
 from fanwise.arrays.jit import kernel
-from fanwise.assign.ground import Filters
+from fanwise.assign.arrays import Filters
+from fanwise.assign.choices import count_usable
 from fanwise.assign.problem import Assignment
 from fanwise.planning.problem import Measurement
 
@@ -28,9 +29,9 @@ def measure(problem: Assignment, broker_of_subscriber: IntArray, filters: Filter
     ``fractional`` is a yardstick, explained in :mod:`fanwise.assign.fractional`; ``fractional_of``
     says of whom it is, or why there is none.
     """
-    ground = problem.ground
-    loads = np.bincount(broker_of_subscriber, minlength=ground.num_brokers)
-    is_late = find_late(*ground.candidates, broker_of_subscriber)
+    arrays = problem.arrays
+    loads = np.bincount(broker_of_subscriber, minlength=arrays.num_brokers)
+    is_late = find_late(*arrays.candidates, broker_of_subscriber)
     over = np.flatnonzero(loads > problem.limits(problem.lbf_max))
     known = vars(problem).get("fractional")  # it takes long: only where somebody has asked for it
     metrics: dict[str, Any] = {
@@ -39,12 +40,12 @@ def measure(problem: Assignment, broker_of_subscriber: IntArray, filters: Filter
         "fractional": None if known is None else known.value,
         "fractional_of": NOT_ASKED if known is None else known.of,
         "rms_delay": rms_delay(problem, broker_of_subscriber),
-        "load_stdev": float(loads[ground.leaves].std()) if len(ground.leaves) else 0.0,
+        "load_stdev": float(loads[arrays.leaves].std()) if len(arrays.leaves) else 0.0,
         "overloaded": len(over),
     }
     if len(over) or is_late.any():
         metrics["trouble"] = explain_trouble(problem)
-    bandwidth = float(ground.measures(filters).sum())
+    bandwidth = float(arrays.measures(filters).sum())
     return Measurement(bandwidth, not len(over) and not is_late.any(), metrics)
 
 
@@ -52,11 +53,11 @@ def measure(problem: Assignment, broker_of_subscriber: IntArray, filters: Filter
 def find_late(
     indptr: LongArray, brokers: IntArray, broker_of_subscriber: IntArray
 ) -> npt.NDArray[np.bool_]:
-    """Whether each subscriber is on a broker that does not reach it in time."""
+    """Whether each subscriber is on a broker that does not reach it in time. Changes nothing."""
     is_late = np.ones(len(broker_of_subscriber), dtype=np.bool_)
     for j in range(len(broker_of_subscriber)):
-        for place in range(indptr[j], indptr[j + 1]):
-            if brokers[place] == broker_of_subscriber[j]:
+        for pair in range(indptr[j], indptr[j + 1]):
+            if brokers[pair] == broker_of_subscriber[j]:
                 is_late[j] = False
                 break
     return is_late
@@ -64,7 +65,7 @@ def find_late(
 
 def load_factor(problem: Assignment, loads: Any) -> float | None:
     """Return the load-balance factor; None where somebody is on a broker without a share."""
-    share = problem.ground.share
+    share = problem.arrays.share
     if (loads[share == 0] > 0).any():
         return None
     total = problem.workload.num_subscribers
@@ -105,10 +106,8 @@ def explain_trouble(problem: Assignment) -> dict[str, Any]:
     says
         The same in one sentence.
     """
-    workload, ground = problem.workload, problem.ground
-    row = np.repeat(np.arange(ground.num_subscribers), np.diff(ground.indptr))
-    usable = np.bincount(row[ground.share[ground.brokers] > 0], minlength=len(ground.lo))
-    stranded = np.flatnonzero(usable == 0)
+    workload = problem.workload
+    stranded = np.flatnonzero(count_usable(problem) == 0)
     factor, _ = problem.least
     facts: dict[str, Any] = {
         "unreachable": len(stranded),

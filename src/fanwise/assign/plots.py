@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from fanwise.arrays.csr import FloatArray, IntArray
-from fanwise.assign.ground import Filters
-from fanwise.assign.problem import Assignment, read_tables
-from fanwise.workload.look import (
+from fanwise.assign.arrays import Filters
+from fanwise.assign.problem import Assignment, posed_by, read_tables
+from fanwise.workload.plot_style import (
     BLUE,
     HEIGHT,
     INK,
@@ -39,9 +39,8 @@ SMALLEST = 0.004
 
 def figures(workload: ContentWorkload, plan: Plan) -> dict[str, Figure]:
     """Return every picture of an assignment, the main one first."""
-    names = ("alpha", "max_delay", "lbf", "lbf_max", "latency")
-    problem = Assignment(workload, **{name: plan.parameters[name] for name in names})
-    assigned, filters = read_tables(problem.ground, plan.tables)
+    problem = posed_by(workload, plan.parameters)
+    assigned, filters = read_tables(problem.arrays, plan.tables)
     return {
         "Filters in the event space": plot_filters(problem, filters),
         "Assignments in the network": plot_assignments(problem, assigned),
@@ -57,33 +56,33 @@ def plot_filters(problem: Assignment, filters: Filters) -> Figure:
     Subscriptions too small to be seen are dots.
     """
     figure, axes = new_axes(height=HEIGHT + 0.9)
-    ground = problem.ground
+    arrays = problem.arrays
     wants = np.flatnonzero(~problem.workload.wants_nothing)
     if not len(wants):
         say_empty(axes, "nobody wants anything")
         return figure
-    is_leaf = np.zeros(ground.num_brokers, dtype=np.bool_)
-    is_leaf[ground.leaves] = True
+    is_leaf = np.zeros(arrays.num_brokers, dtype=np.bool_)
+    is_leaf[arrays.leaves] = True
     if not is_leaf.all():
         _draw_boxes(axes, *_rectangles(filters, ~is_leaf), PURPLE, "filters of inner brokers", 0.7)
     _draw_boxes(axes, *_rectangles(filters, is_leaf), VERMILION, "filters of leaves", 0.4)
     some = wants[:: -(-len(wants) // MAX_MARKS)]
-    lo, hi = ground.lo[some], ground.hi[some]
-    span = (ground.hi[wants].max(axis=0) - ground.lo[wants].min(axis=0))[:2]
+    lo, hi = arrays.lo[some], arrays.hi[some]
+    span = (arrays.hi[wants].max(axis=0) - arrays.lo[wants].min(axis=0))[:2]
     is_dot = ((hi - lo)[:, :2] < SMALLEST * span).all(axis=1)
     _draw_boxes(axes, lo[~is_dot], hi[~is_dot], BLUE, "subscriptions", 0.5, fill=0.04)
     label = "subscriptions" if is_dot.all() else None
     axes.plot(*_plane((lo + hi)[is_dot] / 2, 0.5).T, ".", color=BLUE, markersize=2,
               rasterized=True, label=label)  # fmt: skip
-    measures = np.where(is_leaf, ground.measures(filters), -1.0)
+    measures = np.where(is_leaf, arrays.measures(filters), -1.0)
     widest = int(measures.argmax())
     name = problem.workload.broker_names[widest].as_py()
-    own = np.arange(ground.num_brokers) == widest
+    own = np.arange(arrays.num_brokers) == widest
     _draw_boxes(axes, *_rectangles(filters, own), INK, f"the widest, {name}", 1.0, width=1.3)
     axes.autoscale_view()
     axes.set_xlabel("Event attribute 0")
-    axes.set_ylabel("Event attribute 1" if ground.event_dims > 1 else "")
-    if ground.event_dims == 1:
+    axes.set_ylabel("Event attribute 1" if arrays.event_dims > 1 else "")
+    if arrays.event_dims == 1:
         axes.set_yticks([])
     _legend_above(axes)
     return figure
@@ -135,14 +134,14 @@ def plot_assignments(problem: Assignment, assigned: IntArray) -> Figure:
     start = _plane(workload.positions[rows], 0.0)
     brokers = _plane(workload.broker_positions, 0.0)
     publisher = _plane(workload.publisher[None], 0.0)
-    above = np.vstack([brokers, publisher])[problem.ground.parent]
+    above = np.vstack([brokers, publisher])[problem.arrays.parent]
     lines = np.stack([start, brokers[assigned[rows]]], axis=1)
     strength = min(0.5, max(0.08, 300 / len(rows)))
     axes.add_collection(
         LineCollection(list(lines), colors=BLUE, linewidths=0.4, alpha=strength, rasterized=True)
     )
     axes.plot(*start.T, ".", color=BLUE, markersize=1.5, rasterized=True, label="subscribers")
-    if (problem.ground.parent >= 0).any():
+    if (problem.arrays.parent >= 0).any():
         links = list(np.stack([brokers, above], axis=1))
         axes.add_collection(LineCollection(links, colors=INK, linewidths=0.5, alpha=0.6))
         axes.plot([], [], color=INK, linewidth=0.8, label="tree")
@@ -191,13 +190,13 @@ def plot_delays(problem: Assignment, assigned: IntArray) -> Figure:
 def plot_loads(problem: Assignment, assigned: IntArray) -> Figure:
     """Draw loads of leaf brokers, the largest first, as factors of their share."""
     figure, axes = new_axes()
-    ground = problem.ground
-    leaves = ground.leaves[ground.share[ground.leaves] > 0]
+    arrays = problem.arrays
+    leaves = arrays.leaves[arrays.share[arrays.leaves] > 0]
     if not len(assigned) or not len(leaves):
         say_empty(axes, "nobody is assigned")
         return figure
-    loads = np.bincount(assigned, minlength=ground.num_brokers)[leaves]
-    factor = np.sort(loads / (ground.share[leaves] * len(assigned)))[::-1]
+    loads = np.bincount(assigned, minlength=arrays.num_brokers)[leaves]
+    factor = np.sort(loads / (arrays.share[leaves] * len(assigned)))[::-1]
     axes.step(np.arange(len(factor) + 1), np.append(factor, factor[-1]), where="post", color=BLUE)
     for limit, label in ((problem.lbf, "desired"), (problem.lbf_max, "allowed")):
         axes.axhline(limit, color=VERMILION, linewidth=0.8, linestyle="--")

@@ -13,11 +13,12 @@ import pyarrow as pa
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, read_only
 from fanwise.arrays.flows import Flow, Groups, group_alike, least_lbf, load_limits
 from fanwise.arrays.latencies import shortest_latencies
-from fanwise.assign.ground import Filters, Ground
+from fanwise.arrays.tolerance import is_enough
+from fanwise.assign.arrays import AssignmentArrays, Filters
 from fanwise.errors import ParameterError, WorkloadError
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.workload.content import ContentWorkload
-from fanwise.workload.latency import allowed_brokers, path_latencies
+from fanwise.workload.content.latency import allowed_brokers, path_latencies
 
 if TYPE_CHECKING:
     from fanwise.assign.fractional import Fractional
@@ -133,13 +134,13 @@ class Assignment(Problem):
         return group_alike(self.candidates, self.workload.num_brokers)
 
     @cached_property
-    def ground(self) -> Ground:
+    def arrays(self) -> AssignmentArrays:
         """The problem as arrays, all of them read-only: what algorithms work on."""
         workload = self.workload
         assert workload.parent is not None
         assert workload.share is not None
         read_only(workload.leaves)
-        return Ground(
+        return AssignmentArrays(
             workload.lo,
             workload.hi,
             *self.candidates,
@@ -171,7 +172,7 @@ class Assignment(Problem):
 
     def emptiness(self) -> str | None:
         """Say why there is nothing to decide, or None where there is something."""
-        wants = self.ground.lo[:, 0] <= self.ground.hi[:, 0]
+        wants = self.arrays.lo[:, 0] <= self.arrays.hi[:, 0]
         return None if wants.any() else "no subscriber wants anything"
 
     def parameters(self) -> dict[str, Any]:
@@ -186,7 +187,7 @@ class Assignment(Problem):
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
         from fanwise.assign.measuring import measure
 
-        return measure(self, *read_tables(self.ground, tables))
+        return measure(self, *read_tables(self.arrays, tables))
 
     def bound(self) -> float:
         return self.proven.value
@@ -205,15 +206,15 @@ class Assignment(Problem):
             return outcome
         with run.timed("bound"):
             found = self.prove(outcome, run)
-        is_proven = outcome.bound is not None and found.value >= outcome.bound * (1 - 1e-9)
+        is_proven = outcome.bound is not None and is_enough(found.value, outcome.bound)
         metrics = {**outcome.metrics, "proven": is_proven}
         return replace(outcome, bound=found.value, proof=found.proof, metrics=metrics)
 
     def prove(self, outcome: Outcome, run: Run) -> Bound:
         """Return the best bound that has a certificate, given what an algorithm claims."""
-        from fanwise.assign.proving import prove
+        from fanwise.assign.proving.certificate import prove
 
-        return prove(self, outcome.bound)
+        return prove(self, outcome.bound, run)
 
     def trivial_bound(self) -> float:
         """Return the bound that says nothing: no bandwidth at all."""
@@ -225,6 +226,12 @@ class Assignment(Problem):
         from fanwise.assign.fractional import fractional
 
         return fractional(self)
+
+
+def posed_by(workload: ContentWorkload, parameters: Mapping[str, Any]) -> Assignment:
+    """Return the problem that a plan with these parameters answers."""
+    names = ("alpha", "max_delay", "lbf", "lbf_max", "latency")
+    return Assignment(workload, **{name: parameters[name] for name in names})
 
 
 def make_tables(broker_of_subscriber: IntArray, filters: Filters) -> dict[str, pa.Table]:
@@ -246,21 +253,23 @@ def make_tables(broker_of_subscriber: IntArray, filters: Filters) -> dict[str, p
     }
 
 
-def read_tables(ground: Ground, tables: Mapping[str, pa.Table]) -> tuple[IntArray, Filters]:
+def read_tables(
+    arrays: AssignmentArrays, tables: Mapping[str, pa.Table]
+) -> tuple[IntArray, Filters]:
     """Return a plan's tables as the broker of each subscriber and filters."""
     given = tables["assignment"]
-    assigned = np.full(ground.num_subscribers, -1, dtype=np.int32)
+    assigned = np.full(arrays.num_subscribers, -1, dtype=np.int32)
     assigned[given.column("subscriber").to_numpy()] = given.column("broker").to_numpy()
     table = tables["filters"]
     broker = table.column("broker").to_numpy()
     order = np.argsort(broker, kind="stable")
-    counts = np.bincount(broker, minlength=ground.num_brokers).astype(np.int64)
-    slots = max(int(counts.max(initial=0)), ground.alpha)
-    shape = ground.num_brokers, slots, ground.event_dims
+    counts = np.bincount(broker, minlength=arrays.num_brokers).astype(np.int64)
+    slots = max(int(counts.max(initial=0)), arrays.alpha)
+    shape = arrays.num_brokers, slots, arrays.event_dims
     filters = Filters(np.zeros(shape), np.zeros(shape), counts)
     first = np.cumsum(counts) - counts
     slot = np.arange(len(broker)) - first[broker[order]]
-    for axis in range(ground.event_dims):
+    for axis in range(arrays.event_dims):
         filters.lo[broker[order], slot, axis] = table.column(f"lo_{axis}").to_numpy()[order]
         filters.hi[broker[order], slot, axis] = table.column(f"hi_{axis}").to_numpy()[order]
     return assigned, filters

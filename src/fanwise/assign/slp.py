@@ -1,7 +1,4 @@
-"""SLP: filters by linear programming on samples, subscribers by max-flow [1]_.
-
-.. [1] A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based
-   publish/subscribe, Sec. IV and V.
+"""SLP: filters by linear programming on samples, subscribers by max-flow.
 
 Three steps at each inner node of the tree, from the publisher down. Preliminary filters for its
 children: a relaxation over a sample of subscribers and over candidate rectangles, rounded at
@@ -19,7 +16,23 @@ It bounds the *sum* of the measures of rectangles, chosen from the *candidates*,
 of the *sample* within the desired load, so that it is a yardstick and no bound on the objective:
 candidates come from clusters, and a union measures less than a sum, down to 1 / alpha of it.
 ``fractional_of`` says whether the sample was everybody; then the relaxation's prices prove a bound
-on the objective as well (:mod:`~fanwise.assign.priced_bounds`), often a better one than others.
+on the objective as well (:mod:`~fanwise.assign.proving.priced_bounds`), often a better one than
+others.
+
+Guarantee
+    Within the load and latency limits wherever max-flow finds anybody within them. The paper's:
+    before adjustment, and with every candidate, an expected bandwidth of at most ln(sample) times
+    the optimum.
+
+Complexity
+    That of the relaxations, whose size does not depend on the number of subscribers, and max-flows
+    over types. The number of relaxations is the limit on its work: the plan says so where filters
+    had to be enlarged for somebody after the last one.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based
+    publish/subscribe, Sec. IV and V. IEEE ICDE 2011.
 """
 
 from __future__ import annotations
@@ -29,52 +42,48 @@ from dataclasses import replace
 import numpy as np
 
 from fanwise.arrays.csr import Csr, IntArray
+from fanwise.assign.arrays import Filters, depths
+from fanwise.assign.choices import pairs_of
 from fanwise.assign.filters import nest_filters
 from fanwise.assign.fractional import bound_of
-from fanwise.assign.greedy import choices_of, rows_of
-from fanwise.assign.ground import Filters
 from fanwise.assign.problem import Assignment, make_tables
 from fanwise.assign.slp_steps.adjusting import adjust_filters
 from fanwise.assign.slp_steps.assigning import assign
-from fanwise.assign.slp_steps.coreset import Knobs
+from fanwise.assign.slp_steps.coreset import Knobs, relaxation_seconds
 from fanwise.assign.slp_steps.covering import lay_out
 from fanwise.assign.slp_steps.level import level_of_leaves
 from fanwise.assign.slp_steps.multilevel import Descent, descend
 from fanwise.planning.problem import Bound, Outcome, Run
 
+SECONDS_PER_SUBSCRIBER = 3e-4
+"""For max-flows and clusters, beside relaxations."""
+
 
 def solve(problem: Assignment, run: Run) -> Outcome:
-    """Assign by SLP.
-
-    Guarantee: within the load and latency limits wherever max-flow finds anybody within them. The
-    paper's: before adjustment, and with every candidate, an expected bandwidth of at most
-    ln(sample) times the optimum. Time: that of the relaxations, whose size does not depend on the
-    number of subscribers, and max-flows over types. Their number is the limit on its work: the
-    plan says so where filters had to be enlarged for somebody after the last one.
-    """
+    """Assign by SLP; in trees of one level with the bound that the relaxation proves."""
     run.default_limits(rounds=Knobs(**run.settings).rounds)
     outcome, found = assign_by_rounding(problem, run)
-    is_one_level = bool((problem.ground.parent < 0).all())
+    is_one_level = bool((problem.arrays.parent < 0).all())
     bound = _bound(problem, found) if is_one_level else None
     return outcome if bound is None else replace(outcome, bound=bound.value, proof=bound.proof)
 
 
 def assign_by_rounding(problem: Assignment, run: Run) -> tuple[Outcome, Descent]:
     """Return SLP's plan without a bound, and what the way down has found."""
-    ground, rng = problem.ground, run.random()
-    allowed = rows_of(choices_of(problem))
+    arrays, rng = problem.arrays, run.random()
+    allowed = pairs_of(problem)
     knobs = Knobs(**run.settings)
     with run.timed("filters"):
         found = descend(problem, allowed, knobs, run, rng)
     brokers = found.broker_of_subscriber
-    is_one_level = bool((ground.parent < 0).all())
+    is_one_level = bool((arrays.parent < 0).all())
     leaf_filters = _leaf_filters(problem, found)
     with run.timed("repair"):
         if _is_broken(problem, brokers):
             brokers, leaf_filters, repairs = _assign_all(problem, allowed, leaf_filters)
             found.repairs += repairs
     with run.timed("adjust"):
-        filters = nest_filters(ground, adjust_filters(ground, brokers, leaf_filters, rng))
+        filters = nest_filters(arrays, adjust_filters(arrays, brokers, leaf_filters, rng))
     outcome = Outcome(
         make_tables(brokers, filters),
         stopped="work" if found.grown else "exhausted",
@@ -89,6 +98,17 @@ def assign_by_rounding(problem: Assignment, run: Run) -> tuple[Outcome, Descent]
     return outcome, found
 
 
+def expected_seconds(problem: Assignment, num_types: int, num_pairs: int) -> float:
+    """Return what SLP with its default knobs should take, given types and their pairs with brokers.
+
+    No level of the tree takes longer than the leaves would take at once.
+    """
+    arrays = problem.arrays
+    relaxations = relaxation_seconds(num_types, num_pairs, len(arrays.leaves), Knobs())
+    others = SECONDS_PER_SUBSCRIBER * arrays.num_subscribers
+    return int(depths(arrays.parent).max(initial=1)) * (relaxations + others)
+
+
 def _bound(problem: Assignment, found: Descent) -> Bound | None:
     """Return what a relaxation of everybody proves, or the problem's own bound if that is more."""
     if found.whole is None or found.whole.relaxed is None or found.children is None:
@@ -99,18 +119,18 @@ def _bound(problem: Assignment, found: Descent) -> Bound | None:
 
 def _leaf_filters(problem: Assignment, found: Descent) -> Filters:
     """Lay out the preliminary filters of all leaves."""
-    none = np.empty((0, problem.ground.event_dims))
+    none = np.empty((0, problem.arrays.event_dims))
     parts = [(np.empty(0, dtype=np.int64), none, none), *found.leaf_boxes]
     broker, lo, hi = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(broker, kind="stable")
-    return lay_out(broker[order], lo[order], hi[order], problem.ground.num_brokers, problem.alpha)
+    return lay_out(broker[order], lo[order], hi[order], problem.arrays.num_brokers, problem.alpha)
 
 
 def _is_broken(problem: Assignment, brokers: IntArray) -> bool:
     """Whether somebody has no leaf, or a leaf has more than the maximum factor allows."""
     if (brokers < 0).any():
         return True
-    loads = np.bincount(brokers, minlength=problem.ground.num_brokers)
+    loads = np.bincount(brokers, minlength=problem.arrays.num_brokers)
     return bool((loads > problem.limits(problem.lbf_max)).any())
 
 
@@ -121,7 +141,7 @@ def _assign_all(
     level = level_of_leaves(problem, allowed)
     done = assign(level, filters)
     brokers = done.broker_of_subscriber
-    share = np.where(problem.ground.share > 0, problem.ground.share, 1.0)
+    share = np.where(problem.arrays.share > 0, problem.arrays.share, 1.0)
     loads = np.bincount(brokers[brokers >= 0], minlength=len(share))
     for subscriber in np.flatnonzero(brokers < 0):
         own = allowed.indices[allowed.indptr[subscriber] : allowed.indptr[subscriber + 1]]

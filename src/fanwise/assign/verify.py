@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fanwise.assign.verify_cases import MOST_SUBSCRIBERS, count_assignments
 from fanwise.assign.verify_limits import (
     CHUNK,
     allowed_pairs,
@@ -20,6 +19,7 @@ from fanwise.assign.verify_limits import (
     pose,
     shares,
 )
+from fanwise.assign.verify_optimum import MOST_SUBSCRIBERS, count_assignments
 from fanwise.assign.verify_steps import factors, find_step
 from fanwise.assign.verify_unions import first_outside, measure_union
 from fanwise.planning.verify import Check, expect, expect_equal, expect_metric, is_close

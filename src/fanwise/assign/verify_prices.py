@@ -27,10 +27,10 @@ def bound_by_prices(question: Question, proof: Proof) -> float:
     price = table.column("price").to_numpy().astype(np.float64)
     _check(question, who, where, price)
     charge = _read_charges(question, proof)
-    kinds, place = np.unique(who, return_inverse=True)
+    kinds, kind_of_row = np.unique(who, return_inverse=True)
     members = _count_alike(question, kinds)
     pays: dict[tuple[int, int], float] = {
-        (int(k), int(b)): p for k, b, p in zip(place, where, price.tolist(), strict=True)
+        (int(k), int(b)): p for k, b, p in zip(kind_of_row, where, price.tolist(), strict=True)
     }
     if len(pays) != len(price):
         raise ProofError("proof/prices.parquet has a pair twice")

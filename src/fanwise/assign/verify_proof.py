@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fanwise.assign.verify_cases import least_of_all_cases
 from fanwise.assign.verify_limits import Floats, Ints, Question, pose
+from fanwise.assign.verify_optimum import least_of_all_assignments
 from fanwise.assign.verify_prices import bound_by_prices
 from fanwise.assign.verify_unions import measure_many, measure_union
 from fanwise.planning.proof import Proof, ProofError
@@ -53,7 +53,7 @@ def proven_bound(workload: ContentWorkload, plan: Plan) -> float:
     if len(question.wanting) == 0:
         return 0.0
     if plan.proof.kind == "leaves":
-        return least_of_all_cases(question, plan.proof)
+        return least_of_all_assignments(question, plan.proof)
     return _bound_by_cells(question, plan.proof)
 
 
@@ -73,16 +73,13 @@ def _bound_by_cells(question: Question, proof: Proof) -> float:
         room = question.room(above)
         needed = brokers_needed(counts, room)
         needed = np.maximum(needed, _apart(question, proof, grid, level, above))
-        parts = 0.0
-        if level == last:
-            apart, parts = _confined(question, classes, points, grid, measures, room)
-            needed = np.maximum(needed, apart)
         best = union + float(np.maximum(needed - 1, 0) @ measures)
         slots = question.alpha * len(room)
         mine = points.get((level, EVERYBODY), [])
-        best = max(best, parts, _crowd(question, wanting, mine, slots))
+        best = max(best, _few_rectangles(question, wanting, mine, slots))
         if level == last:
-            best = max(best, bound_by_prices(question, proof))
+            parts = _confined(question, classes, points, grid, measures, room)
+            best = max(best, parts, bound_by_prices(question, proof))
         if not at_most(stated[level], best):
             raise ProofError(
                 f"proof/levels.parquet says {stated[level]} of level {level}, found {best}"
@@ -208,9 +205,9 @@ def _read_classes(question: Question, proof: Proof) -> list[Ints]:
         raise ProofError("proof/classes.parquet has unknown brokers")
     if len(np.unique(broker)) != len(broker) or (number < 0).any():
         raise ProofError("proof/classes.parquet must have a broker in one class only")
-    numbers, place = np.unique(number, return_inverse=True)
+    numbers, rank = np.unique(number, return_inverse=True)
     class_of = np.full(question.num_brokers, -1, dtype=np.int64)
-    class_of[broker] = place
+    class_of[broker] = rank
     row = np.repeat(np.arange(question.num_subscribers), np.diff(question.indptr))
     of_pair = class_of[question.brokers]
     least = np.full(question.num_subscribers, len(numbers), dtype=np.int64)
@@ -228,9 +225,8 @@ def _confined(
     grid: list[Floats],
     measures: Floats,
     room: Ints,
-) -> tuple[Ints, float]:
-    """Return the brokers that classes need in each cell together, and what they carry in all."""
-    needed = np.zeros(len(measures), dtype=np.int64)
+) -> float:
+    """Return what classes carry together."""
     total, last = 0.0, len(question.levels) - 1
     for number, mine in enumerate(classes):
         if len(mine) == 0:
@@ -240,9 +236,8 @@ def _confined(
         best = measure_many(lo, hi, question.cells) + float(np.maximum(own - 1, 0) @ measures)
         used = len(np.unique(np.concatenate([question.allowed(int(j)) for j in mine])))
         chosen = points.get((last, number), [])
-        total += max(best, _crowd(question, mine, chosen, question.alpha * used))
-        needed += own
-    return needed, total
+        total += max(best, _few_rectangles(question, mine, chosen, question.alpha * used))
+    return total
 
 
 def _read_points(question: Question, proof: Proof) -> dict[tuple[int, int], list[int]]:
@@ -267,7 +262,7 @@ def _known(question: Question, subscriber: Any, name: str) -> Any:
     return subscriber
 
 
-def _crowd(question: Question, everybody: Ints, chosen: list[int], slots: int) -> float:
+def _few_rectangles(question: Question, everybody: Ints, chosen: list[int], slots: int) -> float:
     """Return what so many rectangles measure at least that hold what everybody wants.
 
     One is the box around all. More hold the middles of the chosen: the least union of boxes around
@@ -289,10 +284,10 @@ def _crowd(question: Question, everybody: Ints, chosen: list[int], slots: int) -
         for box in range(slots):
             inside = np.ones((len(rows), 1), dtype=bool)
             for axis, lines in enumerate(grid):
-                place = np.searchsorted(lines, middle[:, axis])
+                line = np.searchsorted(lines, middle[:, axis])
                 mine = rows == box
-                low = np.where(mine, place, len(lines)).min(axis=1)
-                high = np.where(mine, place, -1).max(axis=1)
+                low = np.where(mine, line, len(lines)).min(axis=1)
+                high = np.where(mine, line, -1).max(axis=1)
                 cell = np.arange(len(lines) - 1)
                 part = (cell >= low[:, None]) & (cell < high[:, None])
                 inside = (inside[:, :, None] & part[:, None, :]).reshape(len(rows), -1)

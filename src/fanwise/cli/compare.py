@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fanwise.cli import console, options, problems
-from fanwise.cli.question import Question, asking
+from fanwise.cli import console, options
 from fanwise.cli.solving import INTERRUPTED
+from fanwise.cli.stating import Question, asking, split_list, state_problem
 from fanwise.planning.families import find_family
+from fanwise.planning.family import load
 
 if TYPE_CHECKING:
     from fanwise.planning.compare import Comparison
@@ -50,22 +51,20 @@ def compare(
     from fanwise.workload.folders import refuse_existing
     from fanwise.workload.outputs import PICTURES
 
-    problem, given = question.problem, question.given()
-    if problem == "select":
-        problems.require(problem, "capacity", question.capacity, "give --capacity 10%")
-    names = None if algorithms is None else problems.split_list(algorithms, "algorithms")
+    question.require_all()
+    names = None if algorithms is None else split_list(algorithms, "algorithms")
     for name in names or ():
-        find_family(problem).algorithms(name)  # raises for an unknown one
+        question.family.algorithms(name)  # raises for an unknown one
     if plots is not None:
         refuse_existing(plots, PICTURES, overwrite=overwrite, inputs=[question.workload])
-    posed = problems.make_problem(problem, question.workload, question.tau, given)
+    problem = state_problem(question.family, question.workload, question.given)
     with console.progress() as progress:
         comparison = compare_algorithms(
-            posed, names, seed=seed, time_limit=time_limit, keep_tables=False, progress=progress
+            problem, names, seed=seed, time_limit=time_limit, keep_tables=False, progress=progress
         )
     files = [] if plots is None else _draw(comparison, plots, overwrite=overwrite)
     if as_json:
-        result: dict[str, Any] = {"workload": posed.workload.hash, **comparison.to_dict()}
+        result: dict[str, Any] = {"workload": problem.workload.hash, **comparison.to_dict()}
         if plots is not None:
             result["plots"] = files
         console.print_json(result)
@@ -82,20 +81,20 @@ def compare(
 
 
 def _show(comparison: Comparison) -> None:
-    posing = problems.POSINGS[comparison.problem]
+    objective = find_family(comparison.problem).objective
     rows = [
         (
             plan.algorithm,
-            posing.amount(plan.objective),
-            posing.amount(comparison.bound_for(plan)),
+            objective.write(plan.objective),
+            objective.write(comparison.bound_for(plan)),
             console.percent(comparison.gap(plan)),
             f"{plan.seconds['solve']:.2f}",
             plan.feasible,
         )
         for plan in comparison.plans
     ]
-    objective = posing.objective(comparison.parameters)
-    columns = ("algorithm", objective, "best bound", "gap to it", "seconds", "feasible")
+    title = objective.title(comparison.parameters)
+    columns = ("algorithm", title, "best bound", "gap to it", "seconds", "feasible")
     terminal = console.out()
     terminal.print(console.table(f"{comparison.problem}: best first", columns, rows))
     for name, reason in comparison.skipped.items():
@@ -104,15 +103,12 @@ def _show(comparison: Comparison) -> None:
 
 def _draw(comparison: Comparison, folder: Path, *, overwrite: bool) -> list[str]:
     from fanwise.report.comparison_plots import plot_comparison
-    from fanwise.workload.look import save_figures
+    from fanwise.workload.plot_style import save_figures
 
-    posing = problems.POSINGS[comparison.problem]
-    figure = plot_comparison(
-        comparison, objective=posing.objective(comparison.parameters), amount=posing.amount
-    )
+    family = find_family(comparison.problem)
+    title = family.objective.title(comparison.parameters)
+    figure = plot_comparison(comparison, objective=title, amount=family.objective.write)
     figures = {"comparison": figure}
-    if comparison.problem == "provision":
-        from fanwise.provision.plots import ladder_of, plot_ladder
-
-        figures["ladder"] = plot_ladder(ladder_of(comparison.plans), comparison.bound)
+    if family.comparison_plots is not None:
+        figures |= load(family.comparison_plots)(comparison)
     return save_figures(figures, folder, overwrite=overwrite)

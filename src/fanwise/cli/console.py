@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from fanwise.formatting import looks_numeric, number, percent
 from fanwise.progress import Progress, Step
-from fanwise.wording import looks_numeric, number, percent
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -93,6 +93,11 @@ class Asked:
     publisher: str | None
     root: str | None
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Asked:
+        """Take these options from all that a command was given."""
+        return cls(**{field.name: given[field.name] for field in fields(cls)})
+
     def refuse(self) -> None:
         """Raise if there are any: they say nothing about topic traces."""
         for field in fields(self):
@@ -121,3 +126,8 @@ class Asked:
                 raise ParameterError(name, f"given with --content: {what}", None)
         if self.channels is None and self.channels_by is not None:
             raise ParameterError("channels-by", "left out without --channels", self.channels_by)
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Return the names of a list such as ``a,b,c``."""
+    return None if text is None else [name.strip() for name in text.split(",")]

@@ -94,7 +94,7 @@ def _package(name: str, extra: str | None) -> Finding:
 
 
 def _java() -> Finding:
-    from fanwise.pipeline.java import find_java
+    from fanwise.pipeline.shared.java import find_java
 
     try:
         java = find_java()
@@ -126,15 +126,15 @@ def _try(name: str, action: Callable[[], str], remedy: str) -> Finding:
 
 
 def _compile() -> str:
-    from fanwise.planning.warming import warm_kernels
+    from fanwise.planning.compilation import compile_kernels
 
     with console.progress() as progress:
-        seconds, count = warm_kernels(progress)
+        seconds, count = compile_kernels(progress)
     return f"{count} algorithms ready in {seconds:.1f} s"
 
 
 def _run_spark() -> str:
-    from fanwise.pipeline.session import check_spark
+    from fanwise.pipeline.shared.session import check_spark
 
     with console.progress() as progress, progress.step("starting Spark"):
         return check_spark()

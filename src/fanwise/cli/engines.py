@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fanwise.cli import console
-from fanwise.cli.solving import parse_tau
+from fanwise.cli.planning_command import Request
+from fanwise.cli.stating import problem_arguments
 from fanwise.errors import ParameterError
-from fanwise.planning.families import find_family
 from fanwise.planning.family import load
 from fanwise.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
 
-LOCAL = "local"
+LOCAL, SPARK = "local", "spark"
 ALGORITHMS = ("greedy", "best")
 """What other engines answer to; the plan says greedy, for that is how it is made."""
 
@@ -39,46 +38,32 @@ Conf = Annotated[
 ]
 
 
-def check_engine(
-    family: str, engine: str, algorithm: str, master: str | None, conf: list[str] | None
-) -> None:
+def check_engine(request: Request, engine: str, master: str | None, conf: list[str] | None) -> None:
     """Refuse an unknown engine, and options that it has no use for."""
-    engines = find_family(family).engines
+    engines = request.family.engines
     if engine == LOCAL:
         for name, value in (("master", master), ("conf", conf)):
             if value:
                 raise ParameterError(name, "left out without --engine spark", value)
     elif engine not in engines:
         raise ParameterError("engine", f"one of {', '.join((LOCAL, *engines))}", engine)
-    elif algorithm not in ALGORITHMS:
-        raise ParameterError("algorithm", f"greedy with --engine {engine}", algorithm)
+    elif request.algorithm not in ALGORITHMS:
+        raise ParameterError("algorithm", f"greedy with --engine {engine}", request.algorithm)
 
 
-class Elsewhere:
+class EngineProblem:
     """A problem that another engine solves from the workload's folder."""
 
     def __init__(
-        self,
-        family: str,
-        engine: str,
-        workload: Path,
-        tau: str | None,
-        master: str | None,
-        conf: list[str] | None,
-        **parameters: Any,
+        self, request: Request, engine: str, master: str | None, conf: list[str] | None
     ) -> None:
-        from fanwise.pipeline.session import import_pyspark, parse_settings
+        self.request, self.engine = request, engine
+        self._parameters = problem_arguments(request.family, request.given)
+        if engine == SPARK:
+            from fanwise.pipeline.shared.session import import_pyspark, parse_settings
 
-        import_pyspark()  # says how to get it
-        self._target = find_family(family).engines[engine]
-        self._engine = engine
-        self._workload = workload
-        self._parameters = {
-            **parameters,
-            "tau": "column" if tau is None else parse_tau(tau),
-            "master": master,
-            "conf": parse_settings(conf),
-        }
+            import_pyspark()  # says how to get it
+            self._parameters |= {"master": master, "conf": parse_settings(conf)}
 
     def solve(
         self,
@@ -91,22 +76,26 @@ class Elsewhere:
         proof: bool = True,
         **settings: Any,
     ) -> Plan:
-        """Make a plan by greedy, also where ``best`` is asked for, and say so.
-
-        No choice is random, so ``seed`` changes nothing.
-        """
+        """Make a plan as this engine does, and say so where that is not what was asked for."""
         if settings:
             raise ParameterError(
-                "set", f"left out with --engine {self._engine}", next(iter(settings))
+                "set", f"left out with --engine {self.engine}", next(iter(settings))
             )
-        plan: Plan = load(self._target)(
-            self._workload, time_limit=time_limit, gap=gap, progress=progress, **self._parameters
+        plan: Plan = load(self.request.family.engines[self.engine])(
+            self.request.workload,
+            time_limit=time_limit,
+            gap=gap,
+            progress=progress,
+            **self._parameters,
+            **self.further_arguments(algorithm, seed),
         )
-        if not proof:
-            plan = replace(plan, proof=None)
         if algorithm not in (None, plan.algorithm):
             console.warn(
                 f"made by {plan.algorithm}: {algorithm} needs the interests on one machine "
                 "(--engine local)."
             )
-        return plan
+        return plan if proof else replace(plan, proof=None)
+
+    def further_arguments(self, algorithm: str | None, seed: int) -> dict[str, Any]:
+        """Return what else the engine takes; here nothing is random, and greedy is all there is."""
+        return {}

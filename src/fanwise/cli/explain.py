@@ -8,15 +8,33 @@ from typing import Annotated
 import typer
 
 from fanwise.cli import console, options
-from fanwise.cli.solving import load_workload
 from fanwise.errors import InputError
 from fanwise.planning.families import FAMILIES, find_family
-from fanwise.planning.family import load
+
+WHOLE = "plan"
+"""The entry of a family's explanations for when nothing is singled out."""
+ABOUT = """Say why a plan is what it is: what it buys, who goes without, a single item.
+
+{}
+
+Example: [bold]fanwise explain plan/ --workload spotify/ --topic t42[/bold]
+"""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("explain")(explain)
+    app.command("explain", help=ABOUT.format(_explanations()))(explain)
+
+
+def _explanations() -> str:
+    """Say for each family what its explanations tell."""
+    told = []
+    for family in FAMILIES.values():
+        single = [f"with --{key} {words}" for key, words in family.explains.items() if key != WHOLE]
+        told.append(
+            f"Plans of {family.name}: {'; '.join([*single, f'without, {family.explains[WHOLE]}'])}."
+        )
+    return " ".join(told)
 
 
 def explain(
@@ -33,46 +51,37 @@ def explain(
         str | None,
         typer.Option(help="Explain this subscriber instead of the whole plan.", show_default=False),
     ] = None,
+    machine: Annotated[
+        int | None,
+        typer.Option(
+            help="Explain the machine of this number instead of the whole plan.",
+            metavar="N",
+            show_default=False,
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Say why a plan is what it is: what it buys, who goes without, a single case.
-
-    Plans of select: with --topic its cost and benefit, how it ranks among the
-    offloaded topics, and how many subscribers serving it adds or dropping it
-    loses; without, what the next and the last 1% of the capacity are worth, who
-    stays unsatisfied and by how much, and the topics next in line. Plans of
-    connect: with --topic its components, who is cut off from the largest and
-    whether links are left there, and how many hops a message takes; without,
-    the topics and nodes that are cut off most, and what the first links buy.
-    Plans of assign: with --subscriber why it is on its broker, and what each
-    other one would cost; without, which brokers are full, what keeps subscribers
-    where they are, which limits bind or are broken and why, and how much is
-    carried that nobody wants. Plans of wire: with --subscriber why it is on its
-    broker, and how access and core would change on each other one; without, which
-    channels, links and brokers cost most, and what keeps users where they are.
-
-    Example: [bold]fanwise explain plan/ --workload spotify/ --topic t42[/bold]
-    """
+    """Say why a plan is what it is."""
     from fanwise.planning.explanation import Listing
-    from fanwise.planning.plan import read_plan
+    from fanwise.planning.inputs import open_both
+    from fanwise.planning.plan import read_plan_header
+    from fanwise.workload.files import local_path
 
-    found = read_plan(plan)
-    family = find_family(found.problem)
-    target = family.explain
-    if target is None:
-        known = ", ".join(sorted(name for name, entry in FAMILIES.items() if entry.explain))
-        raise InputError(
-            f"{plan}: is a {found.problem} plan; explain knows {known} plans only. "
-            "fanwise report shows the others."
-        )
-    about = {"topic": topic, "subscriber": subscriber}
-    about = {key: name for key, name in about.items() if name is not None}
-    for key in about.keys() - set(family.explains):
-        known = " or ".join(f"--{word}" for word in family.explains)
-        raise InputError(f"--{key} is not for {found.problem} plans; use {known}, or leave it out.")
-    loaded = load_workload(workload, found.problem)
-    with console.progress() as progress, progress.step("explaining"):
-        explanation = load(target)(loaded, found, **about)
+    problem = read_plan_header(local_path(plan))["problem"]
+    explains = find_family(problem).explains
+    given = {"topic": topic, "subscriber": subscriber, "machine": machine}
+    about = {key: item for key, item in given.items() if item is not None}
+    known = " or ".join(f"--{kind}" for kind in explains if kind != WHOLE)
+    for key in about.keys() - explains.keys():
+        raise InputError(f"--{key} is not for {problem} plans; use {known}, or leave it out.")
+    if len(about) > 1:
+        raise InputError(f"one item is explained at a time; give one of {known}.")
+    with (
+        console.progress() as progress,
+        open_both(workload, plan, progress) as (loaded, found),
+        progress.step("explaining"),
+    ):
+        explanation = found.explain(loaded, **about)
     if as_json:
         console.print_json({"plan": found.id, **explanation.facts})
         return

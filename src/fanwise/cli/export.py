@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from fanwise.cli import console, options
-from fanwise.cli.solving import load_workload
+from fanwise.cli.stating import load_workload
 from fanwise.errors import InputError
+from fanwise.planning.families import find_family
 
 
 def register(app: typer.Typer) -> None:
@@ -70,7 +71,7 @@ def export(
     for kind, path in files.items():
         refuse_existing(path, EXPORTS[kind], overwrite=overwrite, inputs=[plan, workload])
     found = read_plan(plan)
-    loaded = load_workload(workload, found.problem)
+    loaded = load_workload(workload, find_family(found.problem))
     written: dict[str, Any] = {}
     counts: list[tuple[str, int]] = []
     for kind, path in files.items():

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanwise.cli import console
+from fanwise.cli import console, generate_content, generate_overlays, generate_priced
+from fanwise.cli.generating import generator_command, save_topic_workload, show
 from fanwise.cli.options import Json, Out, Overwrite, Seed
 
 if TYPE_CHECKING:
-    from fanwise.progress import Progress
-    from fanwise.workload.topic import TopicWorkload
+    pass
 
 Communities = Annotated[
     float,
@@ -43,9 +41,10 @@ generate = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    # They need what this module defines.
-    from fanwise.cli import generate_content, generate_overlays, generate_priced
-
+    target = "fanwise.workload.generators.spotify:spotify"
+    generate.command()(generator_command(spotify, target, save_topic_workload))
+    generate.command()(twitter)
+    generate.command()(music_trace)
     generate_overlays.register(generate)
     generate_content.register(generate)
     generate_priced.register(generate)
@@ -64,9 +63,7 @@ def list_generators(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@generate.command()
 def spotify(
-    out: Out,
     scale: Annotated[
         float, typer.Option(help="Size against the real trace; 1 is 12 million pairs.")
     ] = 1.0,
@@ -81,9 +78,6 @@ def spotify(
     ] = None,
     communities: Communities = 0.5,
     message_bytes: Annotated[float, typer.Option(min=0, help="Size of every message.")] = 200.0,
-    seed: Seed = 0,
-    overwrite: Overwrite = False,
-    json: Json = False,
 ) -> None:
     """A workload like ten days of Spotify's.
 
@@ -94,24 +88,7 @@ def spotify(
     Example: [bold]fanwise generate spotify --scale 0.1 --seed 1 --out spotify/[/bold]
     """
 
-    def make(progress: Progress) -> TopicWorkload:
-        from fanwise.workload.generators.spotify import spotify
 
-        return spotify(
-            scale=scale,
-            topics=topics,
-            subscribers=subscribers,
-            pairs=pairs,
-            communities=communities,
-            message_bytes=message_bytes,
-            seed=seed,
-            progress=progress,
-        )
-
-    write_topic_workload(make, out, overwrite=overwrite, json=json)
-
-
-@generate.command()
 def twitter(
     out: Out,
     scale: Annotated[
@@ -166,7 +143,6 @@ def twitter(
     show(facts, out, begun, json=json)
 
 
-@generate.command()
 def music_trace(
     out: Out,
     topics: Annotated[int, typer.Option(min=1, help="Artists, playlists and friends.")] = 2_000,
@@ -227,43 +203,3 @@ def music_trace(
         f"--to {summary.end} --out workload/" + (f" --max-bad-rows {num_bad}" if num_bad else ""),
         markup=False,
     )
-
-
-def write_topic_workload(
-    make: Callable[[Progress], TopicWorkload], out: Path, *, overwrite: bool, json: bool
-) -> None:
-    """Generate, write and show a topic workload: what all its generators share."""
-    from fanwise.workload.files import write_workload
-    from fanwise.workload.folders import refuse_existing
-    from fanwise.workload.outputs import WORKLOAD
-
-    refuse_existing(out, WORKLOAD, overwrite=overwrite)
-    begun = time.perf_counter()
-    with console.progress() as progress:
-        workload = make(progress)
-        with progress.step("Writing"):
-            write_workload(workload, out, overwrite=overwrite)
-    facts = {
-        "out": str(out),
-        **workload.origin,
-        "topics": workload.num_topics,
-        "subscribers": workload.num_subscribers,
-        "pairs": workload.num_pairs,
-        "period_seconds": workload.period_seconds,
-        "mean_rate": float(workload.rates.mean()),
-    }
-    show(facts, out, begun, json=json)
-
-
-def show(facts: dict[str, Any], out: Path, begun: float, *, json: bool) -> None:
-    """Print what was generated, for programs or for people."""
-    seconds = round(time.perf_counter() - begun, 3)
-    if json:
-        console.print_json({**facts, "seconds": seconds})
-        return
-    rows = [
-        (name.replace("_", " "), value)
-        for name, value in facts.items()
-        if name not in ("out", "generator")
-    ]
-    console.out().print(console.facts(str(out), [*rows, ("seconds", seconds)]))

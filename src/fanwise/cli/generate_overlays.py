@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fanwise.cli.generate import write_topic_workload
-from fanwise.cli.options import Json, Out, Overwrite, Seed
-
-if TYPE_CHECKING:
-    from fanwise.progress import Progress
-    from fanwise.workload.topic import TopicWorkload
+from fanwise.cli.generating import generator_command, save_topic_workload
 
 
 class _SizeLaw(StrEnum):
@@ -22,153 +17,88 @@ class _SizeLaw(StrEnum):
 
 Nodes = Annotated[int, typer.Option(min=1, help="Nodes, the workload's subscribers.")]
 Topics = Annotated[int, typer.Option(min=1, help="Topics.")]
-SizeLaw = Annotated[
-    _SizeLaw,
-    typer.Option(help="Law of how many topics a node wants: a truncated power law, or uniform."),
-]
-MinSize = Annotated[
-    int | None,
-    typer.Option(min=0, help="Least topics of a node. Default: 20.", show_default=False),
-]
-MaxSize = Annotated[
-    int | None,
-    typer.Option(min=0, help="Most topics of a node. Default: 600, or all.", show_default=False),
-]
-SizeExponent = Annotated[float, typer.Option(min=0, help="Exponent of the power law of sizes.")]
-NetDims = Annotated[
-    int, typer.Option(min=0, help="Give nodes positions net_0, … in so many dimensions.")
-]
-MessageBytes = Annotated[float, typer.Option(min=0, help="Size of every message.")]
 
 
 def register(generate: typer.Typer) -> None:
     """Add the commands."""
-    for command in (expo, zipf, unif, follow):
-        generate.command()(command)
+    overlays = "fanwise.workload.generators.overlays"
+    for command in (expo, zipf, unif):
+        target = f"{overlays}:{command.__name__}"
+        generate.command()(
+            generator_command(command, target, save_topic_workload, _interests, _nodes)
+        )
+    target = "fanwise.workload.generators.follow:follow"
+    generate.command()(generator_command(follow, target, save_topic_workload, _nodes))
+
+
+def _interests(
+    size_law: Annotated[
+        _SizeLaw,
+        typer.Option(
+            help="Law of how many topics a node wants: a truncated power law, or uniform."
+        ),
+    ] = _SizeLaw.power,
+    min_size: Annotated[
+        int | None,
+        typer.Option(min=0, help="Least topics of a node. Default: 20.", show_default=False),
+    ] = None,
+    max_size: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Most topics of a node. Default: 600, or all.", show_default=False
+        ),
+    ] = None,
+    size_exponent: Annotated[
+        float, typer.Option(min=0, help="Exponent of the power law of sizes.")
+    ] = 2.0,
+) -> None:
+    """Say how many topics nodes want."""
+
+
+def _nodes(
+    net_dims: Annotated[
+        int, typer.Option(min=0, help="Give nodes positions net_0, … in so many dimensions.")
+    ] = 0,
+    message_bytes: Annotated[float, typer.Option(min=0, help="Size of every message.")] = 200.0,
+) -> None:
+    """Say what else nodes have."""
 
 
 def expo(
-    out: Out,
     nodes: Nodes = 1000,
     topics: Topics = 1000,
     decay: Annotated[
         float, typer.Option(help="Rate of the fall: q(t) ~ exp(-decay t / topics).")
     ] = 9.0,
-    size_law: SizeLaw = _SizeLaw.power,
-    min_size: MinSize = None,
-    max_size: MaxSize = None,
-    size_exponent: SizeExponent = 2.0,
-    net_dims: NetDims = 0,
-    message_bytes: MessageBytes = 200.0,
-    seed: Seed = 0,
-    overwrite: Overwrite = False,
-    json: Json = False,
 ) -> None:
     """Overlay nodes whose topics' popularity falls exponentially.
 
     Example: [bold]fanwise generate expo --nodes 10000 --seed 1 --out expo/[/bold]
     """
 
-    def make(progress: Progress) -> TopicWorkload:
-        from fanwise.workload.generators.overlays import expo
-
-        return expo(
-            nodes,
-            topics,
-            decay=decay,
-            size_law=size_law.value,
-            min_size=min_size,
-            max_size=max_size,
-            size_exponent=size_exponent,
-            net_dims=net_dims,
-            message_bytes=message_bytes,
-            seed=seed,
-            progress=progress,
-        )
-
-    write_topic_workload(make, out, overwrite=overwrite, json=json)
-
 
 def zipf(
-    out: Out,
     nodes: Nodes = 1000,
     topics: Topics = 1000,
     alpha: Annotated[float, typer.Option(help="Exponent: q(t) ~ (t + 1) ** -alpha.")] = 2.0,
-    size_law: SizeLaw = _SizeLaw.power,
-    min_size: MinSize = None,
-    max_size: MaxSize = None,
-    size_exponent: SizeExponent = 2.0,
-    net_dims: NetDims = 0,
-    message_bytes: MessageBytes = 200.0,
-    seed: Seed = 0,
-    overwrite: Overwrite = False,
-    json: Json = False,
 ) -> None:
     """Overlay nodes whose topics' popularity is Zipfian.
 
     Example: [bold]fanwise generate zipf --nodes 10000 --seed 1 --out zipf/[/bold]
     """
 
-    def make(progress: Progress) -> TopicWorkload:
-        from fanwise.workload.generators.overlays import zipf
-
-        return zipf(
-            nodes,
-            topics,
-            alpha=alpha,
-            size_law=size_law.value,
-            min_size=min_size,
-            max_size=max_size,
-            size_exponent=size_exponent,
-            net_dims=net_dims,
-            message_bytes=message_bytes,
-            seed=seed,
-            progress=progress,
-        )
-
-    write_topic_workload(make, out, overwrite=overwrite, json=json)
-
 
 def unif(
-    out: Out,
     nodes: Nodes = 1000,
     topics: Topics = 1000,
-    size_law: SizeLaw = _SizeLaw.power,
-    min_size: MinSize = None,
-    max_size: MaxSize = None,
-    size_exponent: SizeExponent = 2.0,
-    net_dims: NetDims = 0,
-    message_bytes: MessageBytes = 200.0,
-    seed: Seed = 0,
-    overwrite: Overwrite = False,
-    json: Json = False,
 ) -> None:
     """Overlay nodes whose topics are all equally popular.
 
     Example: [bold]fanwise generate unif --nodes 2000 --max-size 90 --min-size 10 --out unif/[/bold]
     """
 
-    def make(progress: Progress) -> TopicWorkload:
-        from fanwise.workload.generators.overlays import unif
-
-        return unif(
-            nodes,
-            topics,
-            size_law=size_law.value,
-            min_size=min_size,
-            max_size=max_size,
-            size_exponent=size_exponent,
-            net_dims=net_dims,
-            message_bytes=message_bytes,
-            seed=seed,
-            progress=progress,
-        )
-
-    write_topic_workload(make, out, overwrite=overwrite, json=json)
-
 
 def follow(
-    out: Out,
     nodes: Annotated[
         int, typer.Option(min=1, help="Users; each is a topic and a subscriber.")
     ] = 10_000,
@@ -190,11 +120,6 @@ def follow(
     clustering: Annotated[
         float, typer.Option(min=0, max=1, help="Share of links to friends of friends.")
     ] = 0.7,
-    net_dims: NetDims = 0,
-    message_bytes: MessageBytes = 200.0,
-    seed: Seed = 0,
-    overwrite: Overwrite = False,
-    json: Json = False,
 ) -> None:
     """A social follow graph: users subscribe to those they follow.
 
@@ -203,20 +128,3 @@ def follow(
 
     Example: [bold]fanwise generate follow --nodes 10000 --mutual --seed 1 --out friends/[/bold]
     """
-
-    def make(progress: Progress) -> TopicWorkload:
-        from fanwise.workload.generators.follow import follow
-
-        return follow(
-            nodes,
-            mean_followings=mean_followings,
-            mutual=mutual,
-            reciprocity=reciprocity,
-            clustering=clustering,
-            net_dims=net_dims,
-            message_bytes=message_bytes,
-            seed=seed,
-            progress=progress,
-        )
-
-    write_topic_workload(make, out, overwrite=overwrite, json=json)

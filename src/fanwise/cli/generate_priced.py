@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fanwise.cli.generate_content import write_content
-from fanwise.cli.options import Json, Out, Overwrite, Seed
-
-if TYPE_CHECKING:
-    from fanwise.progress import Progress
-    from fanwise.workload.content import ContentWorkload
+from fanwise.cli.generating import generator_command, save_content_workload
 
 
 class _CostLaw(StrEnum):
@@ -48,11 +43,11 @@ CapacityFactor = Annotated[
 def register(generate: typer.Typer) -> None:
     """Add the commands."""
     for command in (quadratic, sparse):
-        generate.command()(command)
+        target = f"fanwise.workload.generators.{command.__name__}:{command.__name__}"
+        generate.command()(generator_command(command, target, save_content_workload))
 
 
 def quadratic(
-    out: Out,
     subscribers: Users = 10_000,
     brokers: Brokers = None,
     subscribers_per_broker: PerBroker = 100,
@@ -61,9 +56,6 @@ def quadratic(
     cost_law: CostLaw = _CostLaw.euclidean,
     core_ratio: CoreRatio = 1.0,
     capacity_factor: CapacityFactor = 2.0,
-    seed: Seed = 0,
-    overwrite: Overwrite = False,
-    json: Json = False,
 ) -> None:
     """Random intervals, and publishers with quadratic generating functions.
 
@@ -72,27 +64,8 @@ def quadratic(
     Example: [bold]fanwise generate quadratic --subscribers 1000 --core-ratio 2 --out q/[/bold]
     """
 
-    def make(progress: Progress) -> ContentWorkload:
-        from fanwise.workload.generators.quadratic import quadratic
-
-        return quadratic(
-            subscribers,
-            channels=channels,
-            dims=dims,
-            brokers=brokers,
-            subscribers_per_broker=subscribers_per_broker,
-            cost_law=cost_law.value,
-            core_ratio=core_ratio,
-            capacity_factor=capacity_factor,
-            seed=seed,
-            progress=progress,
-        )
-
-    write_content(make, out, overwrite=overwrite, json=json)
-
 
 def sparse(
-    out: Out,
     subscribers: Users = 1000,
     brokers: Brokers = None,
     subscribers_per_broker: PerBroker = 20,
@@ -108,9 +81,6 @@ def sparse(
     cost_law: CostLaw = _CostLaw.euclidean,
     core_ratio: CoreRatio = 50.0,
     capacity_factor: CapacityFactor = 2.0,
-    seed: Seed = 0,
-    overwrite: Overwrite = False,
-    json: Json = False,
 ) -> None:
     """One to ten subscribers for each broker and channel, and an expensive core.
 
@@ -118,23 +88,3 @@ def sparse(
 
     Example: [bold]fanwise generate sparse --audience 3 --core-ratio 50 --out sparse/[/bold]
     """
-
-    def make(progress: Progress) -> ContentWorkload:
-        from fanwise.workload.generators.sparse import sparse
-
-        return sparse(
-            subscribers,
-            channels=channels,
-            audience=audience,
-            publishers=publishers,
-            dims=dims,
-            brokers=brokers,
-            subscribers_per_broker=subscribers_per_broker,
-            cost_law=cost_law.value,
-            core_ratio=core_ratio,
-            capacity_factor=capacity_factor,
-            seed=seed,
-            progress=progress,
-        )
-
-    write_content(make, out, overwrite=overwrite, json=json)

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fanwise.cli import console, content_options, ingest_content, options
+from fanwise.cli.content_options import split_names
+from fanwise.cli.engines import Conf, Master
+from fanwise.cli.ingest_report import show_report
 from fanwise.errors import ParameterError
 
 if TYPE_CHECKING:
-    from fanwise.pipeline.report import Report
+    from fanwise.pipeline.content.report import ContentReport
+    from fanwise.pipeline.topic.report import Report
 
 
 def register(app: typer.Typer) -> None:
@@ -22,6 +26,7 @@ _FORMATS = "csv, json, parquet or edges; by default what file names end in."
 
 
 def ingest(
+    context: typer.Context,
     publications: Annotated[
         str,
         typer.Option(
@@ -115,13 +120,8 @@ def ingest(
             "in 0.1%. More of them: nothing is written."
         ),
     ] = "0",
-    master: Annotated[
-        str | None,
-        typer.Option(help="Spark master. Default: all cores of this machine.", show_default=False),
-    ] = None,
-    conf: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A Spark setting; repeatable.")
-    ] = None,
+    master: Master = None,
+    conf: Conf = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     content: content_options.Content = False,
@@ -156,22 +156,7 @@ def ingest(
     --attributes price,volume --positions places.csv --brokers brokers.csv --channels 100
     --out market/[/bold]
     """
-    asked = content_options.Asked(
-        attributes=attributes,
-        positions=positions,
-        brokers=brokers,
-        positions_format=positions_format,
-        positions_columns=positions_columns,
-        brokers_format=brokers_format,
-        brokers_columns=brokers_columns,
-        channels=channels,
-        channels_by=channels_by,
-        cells=cells,
-        cells_by=cells_by,
-        space=space,
-        publisher=publisher,
-        root=root,
-    )
+    asked = content_options.Asked.of(context.params)
     if content:
         topic_only = {"edges": edges, "mutual": mutual, "keep-empty": keep_empty}
         asked.check(topic_only, subscriptions)
@@ -183,30 +168,23 @@ def ingest(
             "given, or --edges, but not both",
             subscriptions and f"{subscriptions} and {edges}",
         )
-    from fanwise.pipeline.session import import_pyspark, parse_settings
+    from fanwise.pipeline.shared.session import import_pyspark, parse_settings
 
     import_pyspark()  # says how to get it, before anything needs it
-    from fanwise.pipeline import ingest as run
-    from fanwise.pipeline.readers import Trace
+    from fanwise.pipeline.shared.readers import Trace
 
     names = _renames(rename)
     separator = "\t" if delimiter in ("tab", "\\t") else delimiter
-    traces = (
-        Trace(
-            publications,
-            publications_format,
-            _names(publications_columns or columns),
-            separator,
-            names,
-        ),
-        Trace(
-            subscriptions or edges or "",
-            "edges" if edges is not None else subscriptions_format,
-            None if edges is not None else _names(subscriptions_columns or columns),
-            separator,
-            names,
-        ),
-    )
+
+    def trace(path: str, kind: str | None, headers: str | None) -> Trace:
+        return Trace(path, kind, split_names(headers), separator, names)
+
+    events = trace(publications, publications_format, publications_columns or columns)
+    if edges is not None:
+        follows = trace(edges, "edges", None)
+    else:
+        headers = subscriptions_columns or columns
+        follows = trace(subscriptions or "", subscriptions_format, headers)
     common: dict[str, Any] = {
         "start": start,
         "end": end,
@@ -217,67 +195,28 @@ def ingest(
         "master": master,
         "conf": parse_settings(conf),
     }
+    report: Report | ContentReport
     if content:
-        ingest_content.run(asked, traces, out, message_bytes, common, as_json=as_json)
-        return
-    with console.progress() as progress:
-        report = run(
-            *traces,
-            out,
-            message_bytes=message_bytes,
-            keep_empty=keep_empty,
-            mutual=mutual,
-            progress=progress,
-            **common,
-        )
+        report = ingest_content.run(asked, trace, events, follows, out, message_bytes, common)
+    else:
+        from fanwise.pipeline import ingest as run
+
+        with console.progress() as progress:
+            report = run(
+                events,
+                follows,
+                out,
+                message_bytes=message_bytes,
+                keep_empty=keep_empty,
+                mutual=mutual,
+                progress=progress,
+                **common,
+            )
     if as_json:
-        console.print_json({"out": out, **as_object(report)})
+        console.print_json({"out": out, **report.as_dict_with_windows()})
         return
-    console.out().print(show(report))
+    console.out().print(show_report(report))
     console.out().print(f"written to {out}", markup=False)
-
-
-def as_object(report: Report) -> dict[str, Any]:
-    """Return the report for ``--json``; with windows, their list too."""
-    result = report.as_dict()
-    if report.window is not None:
-        result["windows"] = [window.as_dict() for window in report.windows]
-    return result
-
-
-def show(report: Report) -> Any:
-    """Return the report as a table for people."""
-    rows: list[tuple[str, str, int]] = []
-    for trace, found in (
-        ("publications", report.publications),
-        ("subscriptions", report.subscriptions),
-    ):
-        rows.append((trace, "rows read", found.rows))
-        rows += [(trace, f"bad: {reason}", count) for reason, count in found.bad.items()]
-        if found.outside:
-            rows.append((trace, "outside the period", found.outside))
-        if trace == "publications":
-            rows.append((trace, "events", report.events))
-        else:
-            rows.append((trace, "duplicates merged", report.duplicates))
-            rows.append((trace, "pairs", report.pairs_seen))
-    rows += [
-        ("topics", "dropped, without events", report.topics_followed - report.topics),
-        ("topics", "dropped, without followers", report.topics_published - report.topics),
-        ("topics", "kept", report.topics),
-        ("subscribers", "dropped, no topic left", report.subscribers_seen - report.subscribers),
-        ("subscribers", "kept", report.subscribers),
-        ("pairs", "kept", report.pairs),
-    ]
-    if report.window is not None:
-        rows.append(("windows", "written", len(report.windows)))
-    return console.table(
-        f"Period {console.number(report.period_seconds)} s", ("what", "which", "how many"), rows
-    )
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",")]
 
 
 def _renames(pairs: list[str] | None) -> dict[str, str]:

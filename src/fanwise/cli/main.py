@@ -31,6 +31,8 @@ COMMANDS = (
     "report",
     "reproduce",
     "export",
+    "serve",
+    "decisions",
     "doctor",
 )
 
@@ -52,10 +54,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             status = run(arguments)
     except BaseException:
         # Whatever a signal became on its way up, it is one.
-        if listener.received is None:
+        if listener.heard is None:
             raise
-    if listener.received is not None or status == INTERRUPTED:
-        complain(WORDS[listener.received or signal.SIGINT])
+    if listener.heard is not None or status == INTERRUPTED:
+        complain(WORDS[listener.heard or signal.SIGINT])
     sys.exit(status if listener.status is None else listener.status)
 
 

@@ -28,14 +28,6 @@ PlanFolder = Annotated[
 Out = Annotated[
     Path, typer.Option("--out", "-o", help="Folder to write; must not exist.", show_default=False)
 ]
-Tau = Annotated[
-    str | None,
-    typer.Option(
-        help="Events per period that satisfy a subscriber, or 'column'. "
-        "Default: the workload's column tau.",
-        show_default=False,
-    ),
-]
 Overwrite = Annotated[
     bool,
     typer.Option(

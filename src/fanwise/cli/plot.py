@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from fanwise.cli import console, options
-from fanwise.cli.solving import load_workload
+from fanwise.cli.stating import load_workload
 from fanwise.errors import ParameterError
+from fanwise.planning.families import find_family
 
 
 def register(app: typer.Typer) -> None:
@@ -33,8 +34,8 @@ def plot(
     """
     from fanwise.planning.plan import read_plan
     from fanwise.workload.folders import refuse_existing
-    from fanwise.workload.look import FORMATS, save_figures
     from fanwise.workload.outputs import PICTURES
+    from fanwise.workload.plot_style import FORMATS, save_figures
 
     if image_format not in FORMATS:
         raise ParameterError("format", f"one of {', '.join(FORMATS)}", image_format)
@@ -42,7 +43,9 @@ def plot(
     found = read_plan(plan)
     figures = {
         re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"): figure
-        for title, figure in found.figures(load_workload(workload, found.problem)).items()
+        for title, figure in found.figures(
+            load_workload(workload, find_family(found.problem))
+        ).items()
     }
     files = save_figures(figures, out, image_format=image_format, overwrite=overwrite)
     if as_json:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from fanwise.cli import console
-from fanwise.cli.solving import parse_tau
+from fanwise.cli.engines import LOCAL, SPARK, EngineProblem
+from fanwise.cli.planning_command import Request
 from fanwise.errors import ParameterError
-from fanwise.planning.families import PROVISION
-from fanwise.planning.family import load
-from fanwise.progress import SILENT, Progress
-from fanwise.wording import size
+from fanwise.formatting import size
 
-if TYPE_CHECKING:
-    from fanwise.planning.plan import Plan
-
-LOCAL, STREAM, SPARK = "local", "stream", "spark"
+STREAM = "stream"
 STAND_INS = {"select": "gsp", "pack": "cbp"}
 """What other engines do in place of best."""
 
@@ -35,13 +29,9 @@ Engine = Annotated[
 
 
 def choose_engine(
-    engine: str | None,
-    workload: Path,
-    algorithms: tuple[str, str],
-    master: str | None,
-    conf: list[str] | None,
-) -> tuple[str, str]:
-    """Return the engine and the algorithm it runs; says so where that is not what was asked.
+    request: Request, engine: str | None, master: str | None, conf: list[str] | None
+) -> tuple[str, Request]:
+    """Return the engine, and the request with what it runs; says so where that is another.
 
     Raises
     ------
@@ -53,103 +43,65 @@ def choose_engine(
             if value:
                 raise ParameterError(name, "left out without --engine spark", value)
     if engine is None:
-        engine = _engine_that_fits(workload, algorithms)
+        engine = _engine_that_fits(request)
     if engine == LOCAL:
-        return engine, "+".join(algorithms)
-    if engine not in PROVISION.engines:
-        raise ParameterError("engine", f"one of {', '.join((LOCAL, *PROVISION.engines))}", engine)
-    names = _stand_ins(algorithms)
+        return engine, request
+    known = request.family.engines
+    if engine not in known:
+        raise ParameterError("engine", f"one of {', '.join((LOCAL, *known))}", engine)
+    names = _stand_ins(request.algorithms)
     from fanwise.provision.streamed.solve import find_fill
 
     find_fill("+".join(names))
-    if names != algorithms:
+    if names != request.algorithms:
         console.warn(f"made by {'+'.join(names)}: best needs all pairs in memory (--engine local).")
-    return engine, "+".join(names)
+    return engine, replace(request, algorithms=names)
 
 
-def _stand_ins(algorithms: tuple[str, str]) -> tuple[str, str]:
-    select, pack = (
+def _stand_ins(algorithms: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(
         stand_in if name == "best" else name
         for name, stand_in in zip(algorithms, STAND_INS.values(), strict=True)
     )
-    return select, pack
 
 
-def _engine_that_fits(workload: Path, algorithms: tuple[str, str]) -> str:
+def _engine_that_fits(request: Request) -> str:
     """Return local where memory is large enough or nothing else runs these algorithms."""
     from fanwise.provision.streamed.needs import local_memory, memory_of_machine
     from fanwise.provision.streamed.solve import PACKS, SELECT
-    from fanwise.workload.files import local_path, read_header
+    from fanwise.workload.files import local_path
+    from fanwise.workload.topic.files import read_header
 
+    workload = request.workload
     needed = local_memory(read_header(local_path(workload)))
     there = memory_of_machine()
     if needed <= there:
         return LOCAL
     told = f"{workload}: planning in memory takes about {size(needed)} of {size(there)}"
-    select, pack = _stand_ins(algorithms)
+    select, pack = _stand_ins(request.algorithms)
     if select == SELECT and pack in PACKS:
         console.warn(f"{told}, so pairs stay on disk (--engine stream).")
         return STREAM
-    console.warn(f"{told}, but {'+'.join(algorithms)} runs nowhere else; gsp+cbp would stream.")
+    console.warn(f"{told}, but {request.algorithm} runs nowhere else; gsp+cbp would stream.")
     return LOCAL
 
 
-class Elsewhere:
+class EngineProvisioning(EngineProblem):
     """A problem whose pairs stay on disk or on Spark."""
 
-    def __init__(
-        self,
-        engine: str,
-        workload: Path,
-        out: Path,
-        tau: str | None,
-        master: str | None,
-        conf: list[str] | None,
-        **parameters: Any,
-    ) -> None:
-        self._engine = engine
-        self._workload = workload
-        self._out = out
-        self._parameters = {"tau": "column" if tau is None else parse_tau(tau), **parameters}
-        if engine == SPARK:
-            from fanwise.pipeline.session import import_pyspark, parse_settings
-
-            import_pyspark()  # says how to get it
-            self._parameters |= {"master": master, "conf": parse_settings(conf)}
-
-    def solve(
-        self,
-        algorithm: str | None = None,
-        *,
-        seed: int = 0,
-        time_limit: float | None = None,
-        gap: float | None = None,
-        progress: Progress = SILENT,
-        proof: bool = True,
-        **settings: Any,
-    ) -> Plan:
-        """Make a plan, with files in between beside the output; say first what that takes."""
+    def further_arguments(self, algorithm: str | None, seed: int) -> dict[str, Any]:
+        """Return where files in between go, beside the output; say first what that takes."""
+        from fanwise.provision.catalogue import resolve_catalogue
         from fanwise.provision.streamed.needs import estimate_needs
-        from fanwise.workload.files import local_path, read_header
+        from fanwise.workload.files import local_path
+        from fanwise.workload.topic.files import read_header
 
-        if settings:
-            raise ParameterError(
-                "set", f"left out with --engine {self._engine}", next(iter(settings))
-            )
-        scratch = self._out.absolute().parent
+        # A bad catalogue is told before the pairs are read.
+        resolve_catalogue(self.request.given.get("catalogue"))
+        scratch = self.request.out.absolute().parent
         while not scratch.exists():
             scratch = scratch.parent
-        if self._engine == STREAM:
-            needs = estimate_needs(read_header(local_path(self._workload)))
+        if self.engine == STREAM:
+            needs = estimate_needs(read_header(local_path(self.request.workload)))
             console.warn(f"streaming takes {needs} in {scratch}.")
-        plan: Plan = load(PROVISION.engines[self._engine])(
-            self._workload,
-            algorithm=algorithm,
-            scratch=scratch,
-            seed=seed,
-            time_limit=time_limit,
-            gap=gap,
-            progress=progress,
-            **self._parameters,
-        )
-        return plan if proof else replace(plan, proof=None)
+        return {"algorithm": algorithm, "scratch": scratch, "seed": seed}

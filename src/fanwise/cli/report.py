@@ -50,7 +50,7 @@ def report(
     from fanwise.workload.content import ContentWorkload
     from fanwise.workload.folders import refuse_existing
     from fanwise.workload.reading import read_workload
-    from fanwise.workload.statistics import workload_statistics
+    from fanwise.workload.topic.statistics import workload_statistics
 
     refuse_existing(out, PAGE, overwrite=overwrite, inputs=[workload, *(plans or ())])
     with console.progress() as progress:

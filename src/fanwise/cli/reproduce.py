@@ -9,8 +9,6 @@ import typer
 
 from fanwise.cli import console, options
 from fanwise.errors import ParameterError
-from fanwise.planning.families import FAMILIES, find_family
-from fanwise.planning.family import load
 
 SCALES = {"small": 0.01, "paper": 1.0}
 
@@ -47,17 +45,14 @@ def reproduce(
 
     Example: [bold]fanwise reproduce select --scale small --out reproduction/[/bold]
     """
-    from fanwise.report.reproductions import REPRODUCTION, save_reproduction
+    from fanwise.papers.page import REPRODUCTION, save_reproduction
+    from fanwise.papers.reproduce import reproduce as run_paper
     from fanwise.workload.folders import refuse_existing
 
     refuse_existing(out, REPRODUCTION, overwrite=overwrite)
     share = parse_scale(scale)
-    target = find_family(family).reproduce
-    if target is None:
-        known = ", ".join(name for name, entry in FAMILIES.items() if entry.reproduce)
-        raise ParameterError("family", f"one of {known}: others cannot be repeated yet", family)
     with console.progress() as progress:
-        result = load(target)(share, seed=seed, progress=progress)
+        result = run_paper(family, share, seed=seed, progress=progress)
         with progress.step("writing the report"):
             files = save_reproduction(result, out, overwrite=overwrite)
     if as_json:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from fanwise.cli import console
+from fanwise.cli.engines import Conf, Master
 from fanwise.cli.options import Json, Out, Overwrite, Seed, Workload
 
 
@@ -48,13 +49,8 @@ def sample(
         ),
     ] = False,
     seed: Seed = 0,
-    master: Annotated[
-        str | None,
-        typer.Option(help="Spark master. Default: all cores of this machine.", show_default=False),
-    ] = None,
-    conf: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A Spark setting; repeatable.")
-    ] = None,
+    master: Master = None,
+    conf: Conf = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -66,18 +62,18 @@ def sample(
 
     Example: [bold]fanwise sample twitter/ --nodes 10000 --seed 1 --out twitter-10k/[/bold]
     """
-    from fanwise.workload.files import write_workload
     from fanwise.workload.folders import refuse_existing
     from fanwise.workload.outputs import WORKLOAD
-    from fanwise.workload.sampling import Request
+    from fanwise.workload.topic.files import write_workload
+    from fanwise.workload.topic.sampling import Request
 
     request = Request(nodes, seed, tuple(start or ()), starts, along.value, keep_empty)
     refuse_existing(out, WORKLOAD, overwrite=overwrite, inputs=[workload])
-    from fanwise.pipeline.session import import_pyspark, parse_settings
+    from fanwise.pipeline.shared.session import import_pyspark, parse_settings
 
     settings = parse_settings(conf)
     import_pyspark()
-    from fanwise.pipeline.sampling import sample as run
+    from fanwise.pipeline.topic.sampling import sample as run
 
     begun = time.perf_counter()
     with console.progress() as progress:

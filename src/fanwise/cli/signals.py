@@ -21,6 +21,7 @@ from typing import NoReturn
 
 GRACE = 5.0
 """Seconds from SIGTERM until the process ends in any case."""
+_grace = GRACE
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 WORDS: Mapping[int, str] = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
@@ -31,18 +32,22 @@ class Listener:
     Attributes
     ----------
     received
+        The signal that is on its way up as an exception, None so far; None again for a moment
+        where Python dropped that exception.
+    heard
         The first signal that came, None so far.
     """
 
     def __init__(self) -> None:
         self.received: int | None = None
+        self.heard: int | None = None
         self._is_done = False
         self._num_repeats = 0
 
     @property
     def status(self) -> int | None:
         """The exit status that the signal means."""
-        return None if self.received is None else 128 + self.received
+        return None if self.heard is None else 128 + self.heard
 
     @contextmanager
     def listening(self, *, to_the_end: bool) -> Iterator[None]:
@@ -73,6 +78,7 @@ class Listener:
         if self._is_done or self.received is not None:
             end_at_once(number)
         self.received = number
+        self.heard = self.heard or number
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         raise SystemExit(128 + number)
@@ -92,7 +98,7 @@ class Listener:
         """End the process where the main thread cannot."""
         heard: list[int] = []
         while True:
-            may_wait = GRACE if signal.SIGTERM in heard else None
+            may_wait = _grace if signal.SIGTERM in heard else None
             is_ready, _, _ = select.select([ear], [], [], may_wait)
             if not is_ready:
                 end_at_once(signal.SIGTERM)
@@ -107,6 +113,12 @@ class Listener:
                     heard.append(number)
             if len(heard) > 1:
                 end_at_once(heard[-1])
+
+
+def be_patient(seconds: float) -> None:
+    """Let a command that has much to bring to an end take longer than the grace."""
+    global _grace
+    _grace = seconds
 
 
 def end_at_once(number: int) -> NoReturn:

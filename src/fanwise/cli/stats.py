@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fanwise.progress import Progress
     from fanwise.workload.content import ContentWorkload
-    from fanwise.workload.tables import StatisticsTable
+    from fanwise.workload.summaries import StatisticsTable
     from fanwise.workload.topic import TopicWorkload
 
 
@@ -69,7 +69,7 @@ def stats(
             found = _topic_look(loaded, progress)
         written = []
         if plots is not None:
-            from fanwise.workload.look import save_figures
+            from fanwise.workload.plot_style import save_figures
 
             with progress.step("Drawing"):
                 written = save_figures(
@@ -99,13 +99,13 @@ class _Look(NamedTuple):
 
 
 def _topic_look(workload: TopicWorkload, progress: Progress) -> _Look:
-    from fanwise.workload.statistics import workload_statistics
-    from fanwise.workload.tables import counts, tables
+    from fanwise.workload.topic.statistics import workload_statistics
+    from fanwise.workload.topic.tables import counts, tables
 
     statistics = workload_statistics(workload, progress=progress)
 
     def figures() -> Mapping[str, Figure]:
-        from fanwise.workload.plots import figures_by_file
+        from fanwise.workload.topic.plots import figures_by_file
 
         return figures_by_file(statistics)
 
@@ -113,7 +113,7 @@ def _topic_look(workload: TopicWorkload, progress: Progress) -> _Look:
 
 
 def _content_look(workload: ContentWorkload, progress: Progress) -> _Look:
-    from fanwise.workload.content_statistics import (
+    from fanwise.workload.content.statistics import (
         content_counts,
         content_statistics,
         content_statistics_tables,
@@ -122,7 +122,7 @@ def _content_look(workload: ContentWorkload, progress: Progress) -> _Look:
     statistics = content_statistics(workload, progress=progress)
 
     def figures() -> Mapping[str, Figure]:
-        from fanwise.workload.content_plots import content_figures
+        from fanwise.workload.content.plots import content_figures
 
         return content_figures(statistics)
 

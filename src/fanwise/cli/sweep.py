@@ -2,100 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from fanwise.cli import console, options, problems, sweep_results
-from fanwise.cli.question import Question, asking
-from fanwise.cli.solving import INTERRUPTED, check_algorithm
-from fanwise.cli.sweep_axes import options_of, read_axes
+from fanwise.cli import console, options, parameters, sweep_results
+from fanwise.cli.planning_command import check_algorithm
+from fanwise.cli.solving import INTERRUPTED
+from fanwise.cli.stating import Question, asking, state_problem
 from fanwise.errors import FanwiseError
-from fanwise.planning.families import find_family
+from fanwise.planning.families import FAMILIES
+from fanwise.planning.family import Curve, Family
+from fanwise.planning.parameter import flag
 
-if TYPE_CHECKING:
-    from fanwise.planning.sweep import Point, Sweep
-    from fanwise.progress import Progress
+ABOUT = """What-if curves: value and bound as a parameter of the problem changes.
 
-ONE_RUN = "greedy"
-"""What a curve from one run is of."""
+{} Several lists give a plan for each combination.
+
+Example: [bold]fanwise sweep select spotify/ --tau 27 --capacities 1%,5%,20%,50%[/bold]
+"""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("sweep")(asking(sweep))
+    about = " ".join(f"{family.name}: {_what_varies(family)}." for family in FAMILIES.values())
+    app.command("sweep", help=ABOUT.format(about))(asking(sweep, has_lists=True))
+
+
+def _what_varies(family: Family) -> str:
+    if family.curve is not None:
+        return family.curve.about
+    *first, last = _list_flags(family)
+    return "against " + (f"{', '.join(first)} or {last}" if first else last)
+
+
+def _list_flags(family: Family) -> list[str]:
+    return [flag(axis.option) for axis in parameters.axes_of(family).values()]
 
 
 def sweep(
     question: Question,
-    taus: Annotated[
-        str | None,
-        typer.Option(help="Thresholds to try, apart by commas: 10,27,100.", show_default=False),
-    ] = None,
-    capacities: Annotated[
-        str | None,
-        typer.Option(
-            help="select: capacities to try: 1%,5%,20%. Default: 1% to 100%.", show_default=False
-        ),
-    ] = None,
-    instances: Annotated[
-        str | None,
-        typer.Option(
-            help="provision: types of machine to try: c3.large,c3.xlarge,auto.", show_default=False
-        ),
-    ] = None,
-    message_sizes: Annotated[
-        str | None,
-        typer.Option(help="provision: bytes of a message to try: 111,200.", show_default=False),
-    ] = None,
-    horizons: Annotated[
-        str | None,
-        typer.Option(
-            help="provision: how long the machines run, to try: 1d,10d,30d.", show_default=False
-        ),
-    ] = None,
-    max_degrees: Annotated[
-        str | None,
-        typer.Option(help="connect: most links of a node, to try: 2,4,8.", show_default=False),
-    ] = None,
-    edge_limits: Annotated[
-        str | None,
-        typer.Option(help="connect: most links in all, to try: 100,1000.", show_default=False),
-    ] = None,
-    budget_ratios: Annotated[
-        str | None,
-        typer.Option(
-            help="connect: shares of the complete overlay to try: 0.1,0.2,0.5.", show_default=False
-        ),
-    ] = None,
-    alphas: Annotated[
-        str | None,
-        typer.Option(
-            help="assign: most rectangles of a filter, to try: 1,2,4.", show_default=False
-        ),
-    ] = None,
-    max_delays: Annotated[
-        str | None,
-        typer.Option(help="assign: delays allowed, to try: 0.1,0.3,1.", show_default=False),
-    ] = None,
-    load_limits: Annotated[
-        str | None,
-        typer.Option(
-            help="assign: largest load-balance factors to try: 1.5,2.", show_default=False
-        ),
-    ] = None,
-    core_factors: Annotated[
-        str | None,
-        typer.Option(
-            help="wire: costs between brokers, times these: 0.1,1,10.", show_default=False
-        ),
-    ] = None,
-    capacity_factors: Annotated[
-        str | None,
-        typer.Option(help="wire: capacities, times these: 0.5,1,2.", show_default=False),
-    ] = None,
     exact_points: Annotated[
         bool,
         typer.Option(
@@ -126,76 +75,55 @@ def sweep(
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
-    """What-if curves: value and bound as a parameter of the problem changes.
-
-    select: against capacity, from one greedy run and one relaxation (a point
-    that is not exact is a lower bound on greedy; --exact-points makes a plan
-    for each), or with --taus against tau. provision: against --taus,
-    --instances, --message-sizes and --horizons, a plan for each combination.
-    connect: against --max-degrees, --edge-limits or --budget-ratios. assign:
-    against --alphas, --max-delays or --load-limits. wire: against
-    --core-factors or --capacity-factors.
-
-    Example: [bold]fanwise sweep select spotify/ --tau 27 --capacities 1%,5%,20%,50%[/bold]
-    """
+    """Show what-if curves."""
     from fanwise.planning.outputs import CURVE
+    from fanwise.planning.sweep import sweep as solve_points
+    from fanwise.planning.sweep import sweep_from_one_run
     from fanwise.workload.folders import refuse_existing
 
-    problem, given = question.problem, question.given()
-    lists = {
-        "taus": taus,
-        "capacities": capacities,
-        "instances": instances,
-        "message-sizes": message_sizes,
-        "horizons": horizons,
-        "max-degrees": max_degrees,
-        "edge-limits": edge_limits,
-        "budget-ratios": budget_ratios,
-        "alphas": alphas,
-        "max-delays": max_delays,
-        "load-limits": load_limits,
-        "core-factors": core_factors,
-        "capacity-factors": capacity_factors,
-    }
+    family, given = question.family, dict(question.given)
     if algorithm is not None:
-        _check_algorithm(problem, algorithm)
-    axes = read_axes(question, lists)
-    if exact_points and problem != "select":
-        raise FanwiseError(f"--exact-points is not an option of {problem}.")
+        _check_algorithm(family, algorithm)
+    axes = question.read_lists()
     has_curve = False
-    if problem == "select":
-        if question.capacity is None:
-            axes.setdefault("capacity", _default_capacities())
-            given["capacity"] = axes["capacity"][-1]
+    if family.curve is not None:
+        if family.curve.along not in given:
+            axes.setdefault(family.curve.along, list(family.curve.values))
             has_curve = not exact_points
-        _check_selection(axes, algorithm, has_curve=has_curve, exact_points=exact_points)
+        _check_curve(family, family.curve, axes, exact_points=exact_points)
+        if has_curve and algorithm not in (None, family.curve.algorithm):
+            raise FanwiseError(
+                f"one run gives the curve of {family.curve.algorithm} alone; add --exact-points "
+                f"for {algorithm}."
+            )
+    elif exact_points:
+        raise FanwiseError(f"--exact-points is not an option of {family.name}.")
     if not axes:
-        options_to_give = " or ".join(f"--{name} A,B" for name in options_of(problem))
-        raise FanwiseError(f"nothing to sweep; give {options_to_give}.")
-    if "instance" in axes:
-        given["instance"] = axes["instance"][0]  # the default may not be in the catalogue
+        advice = " or ".join(f"{option} A,B" for option in _list_flags(family))
+        raise FanwiseError(f"nothing to sweep; give {advice}.")
+    for name, axis in parameters.axes_of(family).items():
+        if name in axes and axis.states:
+            given[name] = axes[name][0]
     if out is not None:
         refuse_existing(out, CURVE, overwrite=overwrite, inputs=[question.workload])
 
-    first_tau = str(axes["tau"][0]) if "tau" in axes else question.tau
-    posed = problems.make_problem(problem, question.workload, first_tau, given)
+    problem = state_problem(family, question.workload, given)
     with console.progress() as progress:
         if has_curve:
-            result = _curves(posed, axes, progress)
+            result = sweep_from_one_run(problem, axes, progress=progress)
         else:
-            from fanwise.planning.sweep import sweep as solve_points
-
             changes = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
             result = solve_points(
-                posed, changes, algorithm, seed=seed, time_limit=time_limit, progress=progress
+                problem, changes, algorithm, seed=seed, time_limit=time_limit, progress=progress
             )
-    objective = problems.POSINGS[problem].objective(posed.parameters())
+    varied = [family.parameter(name) for name in axes]
+    objective = family.objective.title(problem.parameters())
     if out is not None:
-        sweep_results.write(result, problem, list(axes), objective, out, overwrite=overwrite)
+        sweep_results.write(result, family, varied, objective, out, overwrite=overwrite)
     if as_json:
-        console.print_json(sweep_results.as_json(result, posed, list(axes), out))
+        console.print_json(sweep_results.as_json(result, problem, list(axes), out))
     else:
-        sweep_results.show(result, problem, list(axes), objective)
+        sweep_results.show(result, family, varied, objective)
         if out is not None:
             console.out().print(f"Points and picture written to {out}", markup=False)
     if result.is_interrupted:
@@ -205,53 +133,26 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _check_selection(
-    axes: dict[str, list[Any]], algorithm: str | None, *, has_curve: bool, exact_points: bool
+def _check_curve(
+    family: Family, curve: Curve, axes: Mapping[str, list[Any]], *, exact_points: bool
 ) -> None:
-    """Refuse what contradicts itself in a sweep of selections."""
+    """Refuse what contradicts itself in a sweep that one run could give."""
+    along = parameters.axes_of(family)[curve.along]
+    lists = flag(along.option)
     if not axes:
+        others = " or ".join(option for option in _list_flags(family) if option != lists)
         raise FanwiseError(
-            "--capacity fixes what is swept; give --taus beside it, or --capacities instead."
+            f"{family.parameter(curve.along).flag} fixes what is swept; give {others} beside it, "
+            f"or {lists} instead."
         )
-    if "capacity" not in axes and exact_points:
-        raise FanwiseError("--exact-points goes with --capacities; each tau has its own run.")
-    if has_curve and algorithm not in (None, ONE_RUN):
+    if curve.along not in axes and exact_points:
         raise FanwiseError(
-            f"one run gives the curve of {ONE_RUN} alone; add --exact-points for {algorithm}."
+            f"--exact-points goes with {lists}; each {' and '.join(axes)} has its own run."
         )
 
 
-def _curves(problem: Any, axes: dict[str, list[Any]], progress: Progress) -> Sweep:
-    """One curve per tau (or one in all), each with a point for every capacity."""
-    from dataclasses import replace
-
-    from fanwise.planning.sweep import Sweep
-    from fanwise.select.sweep import capacity_curve
-
-    if "tau" not in axes:
-        return capacity_curve(problem, axes["capacity"], progress=progress)
-    points: list[Point] = []
-    for tau in axes["tau"]:
-        replace(problem, tau=tau)  # refuses a bad value before any work
-    for tau in axes["tau"]:
-        curve = capacity_curve(replace(problem, tau=tau), axes["capacity"], progress=progress)
-        points += [
-            replace(point, parameters={"tau": tau, **point.parameters}) for point in curve.points
-        ]
-        if curve.is_interrupted:
-            return Sweep(tuple(points), is_interrupted=True)
-    return Sweep(tuple(points))
-
-
-def _default_capacities() -> list[str]:
-    from fanwise.select.sweep import DEFAULT_PERCENTS
-
-    return [f"{percent}%" for percent in DEFAULT_PERCENTS]
-
-
-def _check_algorithm(problem: str, algorithm: str) -> None:
-    stages = find_family(problem).stages
-    if len(stages) == 1:
-        check_algorithm(problem, algorithm, *stages)
+def _check_algorithm(family: Family, algorithm: str) -> None:
+    if len(family.stages) == 1:
+        check_algorithm(family, algorithm, *family.stages)
     else:
-        find_family(problem).algorithms(algorithm)
+        family.algorithms(algorithm)

@@ -28,7 +28,7 @@ def verify(
 
     Example: [bold]fanwise verify spotify/ plan/[/bold]
     """
-    from fanwise.planning.opening import open_both
+    from fanwise.planning.inputs import open_both
     from fanwise.planning.verify import Check, examine
 
     with (

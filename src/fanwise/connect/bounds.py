@@ -28,7 +28,21 @@ stop at a limit on that work; above it what remains is r_t alone and the bound f
 interests.
 
 What the paper's algorithms chose on their way gives prices too, without a pass: see
-:mod:`fanwise.connect.growth_prices`. The best prices are kept: they are the bound's certificate.
+:mod:`fanwise.connect.pricing.greedy_prices`. The best prices are kept: they are the bound's
+certificate.
+
+Guarantee
+    No overlay within the budgets is worth more. Bounds are raised by more than rounding may take.
+
+Complexity
+    O(sum of |V_t| squared) for each pass; ``QUICK_WORK`` and ``THOROUGH_WORK`` limit their number.
+
+References
+----------
+    Our own, from what the paper's proofs use. Steps: B. Polyak: Minimization of unsmooth
+    functionals. USSR Computational Mathematics and Mathematical Physics 9(3), 1969; P. Camerini,
+    L. Fratta, F. Maffioli: On improving relaxation methods by modified gradient techniques.
+    Mathematical Programming Study 3, 1975.
 """
 
 from __future__ import annotations
@@ -38,12 +52,10 @@ import math
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray
+from fanwise.connect.arrays import NO_EDGES
 from fanwise.connect.certificate import Prices, make_proof, round_prices
-from fanwise.connect.improving.completion import counting_work
-from fanwise.connect.improving.ground import Ground, budget_of, label_slots, lay_ground
-from fanwise.connect.network import NO_EDGES
-from fanwise.connect.pricing_kernels import count_free, price_pairs, rank_pairs
-from fanwise.connect.pricing_lp import MAX_ENTRIES, best_prices
+from fanwise.connect.pricing.linear_programme import MAX_ENTRIES, best_prices
+from fanwise.connect.pricing.pass_kernels import count_free, price_pairs, rank_pairs
 from fanwise.connect.problem import Connection
 from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Bound
@@ -54,9 +66,15 @@ CLOSED = 5e-10
 QUICK_WORK, THOROUGH_WORK = 80_000_000, 600_000_000
 """Pairs of followers looked at over all passes: for any plan, and for each turn in ``best``."""
 MOST_PASSES = 40
+"""Passes of a turn, however little work they are."""
+LP_WORK = 200_000_000
+"""What the linear programme counts as, which takes up to a second or so."""
 ROUNDING = 1.5e-10
 """What bounds are raised by for rounding: more than whoever checks them does."""
+FIRST_PASSES = 6
+"""What ranking all pairs, and trying the first prices for each kind of budget, costs in passes."""
 TURN = 1.5
+"""How far a step turns away from where the last one came from; see ``_move``."""
 TRIAL = 8
 """Passes that each S gets before the best of them goes on."""
 HOPE, HOPELESS = 24, 1.25
@@ -107,17 +125,19 @@ class BoundSearch:
         The best so far, proven at any time.
     prices
         What it follows from; None while sizes alone prove it.
+    work
+        Pairs of followers looked at so far.
     """
 
-    def __init__(self, problem: Connection, edges: IntArray, ground: Ground | None = None) -> None:
-        self.problem = problem
-        self.ground = lay_ground(problem) if ground is None else ground
-        self.budget = budget_of(problem)._replace(max_cost=cost_limit(problem))
+    def __init__(self, problem: Connection, edges: IntArray) -> None:
+        self.problem, self.network = problem, problem.network
+        self.budget = problem.budget._replace(max_cost=cost_limit(problem))
         self.target = problem.value(edges)
         self._edges = edges
         self._states: list[State] | None = None
         self._num_passes = 0
-        self.limits = np.minimum(self.ground.degree_limit, max(0, problem.network.num_nodes - 1))
+        self.work = 0
+        self.limits = np.minimum(self.network.degree_limit, max(0, self.network.num_nodes - 1))
         self.bound = math.inf
         self.prices: Prices | None = None
         self.lower(self._bound_by_sizes(), None)
@@ -125,7 +145,13 @@ class BoundSearch:
     @property
     def pass_work(self) -> int:
         """What one pass costs: half the sum of squared followers."""
-        return max(1, counting_work(self.ground) // 2)
+        return max(1, self.network.counting_work // 2)
+
+    @property
+    def step_work(self) -> int:
+        """What the next step costs at most: the first prices of an S take several passes."""
+        is_priced = self._states is not None and all(state.is_priced for state in self._states)
+        return self.pass_work * (1 if is_priced else FIRST_PASSES)
 
     def is_closed(self, gap: float = 1e-9) -> bool:
         """Whether the bound has come down to the value it aims at."""
@@ -194,7 +220,7 @@ class BoundSearch:
 
     def price_by_lp(self, max_edges: int | None = None) -> Prices:
         """Return the best prices, if they are quick to find, for another number of links too."""
-        num_topics, num_nodes = len(self.ground.weight), len(self.limits)
+        num_topics, num_nodes = len(self.network.weight), len(self.limits)
         if 2 * self.pass_work > MAX_ENTRIES or (self._is_unlimited() and max_edges is None):
             return Prices(np.zeros(num_topics), np.zeros(num_nodes), 0.0, 0.0)
         if max_edges is None:
@@ -202,24 +228,24 @@ class BoundSearch:
             self.lower(bound, prices)
             return prices
         budget = self.budget._replace(max_edges=max_edges)
-        label = np.arange(len(self.ground.nodes), dtype=np.int32)
+        label = np.arange(len(self.network.nodes), dtype=np.int32)
         joins = np.minimum(self.joins(label), max_edges).astype(np.float64)
-        found = best_prices(self.ground, budget, self.limits.astype(np.float64), joins)
+        found = best_prices(self.network, budget, self.limits.astype(np.float64), joins)
         return Prices(found[:num_topics], found[num_topics:-2], float(found[-2]), float(found[-1]))
 
     def joins(self, label: IntArray) -> FloatArray:
         """r_t: at most how many components of each topic can be joined on top of S."""
-        free, room = count_free(self.ground, label, self.limits)
-        return np.minimum(np.minimum(np.maximum(free - 1, 0), room // 2), self.budget.max_edges)
+        free, degrees = count_free(self.network, label, self.limits)
+        return np.minimum(np.minimum(np.maximum(free - 1, 0), degrees // 2), self.budget.max_edges)
 
     def _bound_by_sizes(self) -> float:
         """Bound by r_t, and by the weight of interests: a link joins no more than its ends have."""
-        ground, limits = self.ground, self.limits
-        label = np.arange(len(ground.nodes), dtype=np.int32)
-        bound = float(np.dot(self.joins(label), ground.weight))
+        network, limits = self.network, self.limits
+        label = np.arange(len(network.nodes), dtype=np.int32)
+        bound = float(np.dot(self.joins(label), network.weight))
         sizes = np.bincount(
-            np.repeat(np.arange(len(limits)), np.diff(ground.indptr)),
-            weights=ground.weight[ground.topics],
+            np.repeat(np.arange(len(limits)), np.diff(network.indptr)),
+            weights=network.weight[network.topics],
             minlength=len(limits),
         )
         bound = min(bound, float(np.dot(sizes, limits)) / 2)
@@ -236,7 +262,7 @@ class State:
     def __init__(self, search: BoundSearch, edges: IntArray) -> None:
         self._search = search
         self._edges = edges
-        self._label = label_slots(search.ground, edges)
+        self._label = search.network.components(edges).label
         self._value = search.problem.value(edges)
         self._joins = search.joins(self._label).astype(np.float64)
         self._limits = search.limits.astype(np.float64)
@@ -275,7 +301,8 @@ class State:
     def improve_by_lp(self) -> tuple[float, Prices]:
         """Evaluate the best prices there are; nothing is left to improve then."""
         search = self._search
-        prices = best_prices(search.ground, search.budget, self._limits, self._joins)
+        prices = best_prices(search.network, search.budget, self._limits, self._joins)
+        search.work += LP_WORK
         self.best, self._pace = self._evaluate(prices)[0], 0.0
         return self.best, self._as_prices(prices)
 
@@ -288,8 +315,9 @@ class State:
         """Start from the prices of the greedy-state bounds, for the budget that binds most."""
         search, problem = self._search, self._search.problem
         max_edges, max_cost = search.budget
+        search.work += 2 * search.pass_work
         gains, link, cost = rank_pairs(
-            search.ground, self._label, search.limits, float(max_edges), max_cost
+            search.network, self._label, search.limits, float(max_edges), max_cost
         )
         ones, free = np.ones(len(self._joins)), np.zeros(len(gains))
         choices = [np.concatenate([ones, gains / 2, [0.0, 0.0]])]
@@ -310,7 +338,7 @@ class State:
 
         Prices of budgets that there are not stay at 0.
         """
-        search, weight = self._search, self._search.ground.weight
+        search, weight = self._search, self._search.network.weight
         mean = float(gains.mean()) if len(gains) else 0.0
         is_free = search.limits >= len(search.limits) - 1
         topic = 1.0 / np.maximum(weight * np.maximum(self._joins, 1.0), 1e-300)
@@ -329,18 +357,19 @@ class State:
     def _evaluate(self, prices: FloatArray) -> tuple[float, FloatArray]:
         """Return the bound that prices prove as they are kept, and how it changes with each."""
         prices = round_prices(prices)
-        ground, num_topics = self._search.ground, len(self._joins)
+        self._search.work += self._search.pass_work
+        network, num_topics = self._search.network, len(self._joins)
         topic, rest = prices[:num_topics], prices[num_topics:]
         node = np.ascontiguousarray(rest[:-2])
         loads, topic_load = np.zeros(len(node)), np.zeros(num_topics)
         surplus, count, cost = price_pairs(
-            ground, self._label, topic * ground.weight, node, float(rest[-2]), float(rest[-1]),
+            network, self._label, topic * network.weight, node, float(rest[-2]), float(rest[-1]),
             loads, topic_load,
         )  # fmt: skip
         bound = self._value + surplus + float(np.dot(rest, self._budgets))
-        bound += float(np.dot((1 - topic) * ground.weight, self._joins))
+        bound += float(np.dot((1 - topic) * network.weight, self._joins))
         used = np.concatenate([loads, [count, cost]])
-        slope = np.concatenate([ground.weight * (topic_load - self._joins), self._budgets - used])
+        slope = np.concatenate([network.weight * (topic_load - self._joins), self._budgets - used])
         return bound, slope
 
     def _move(self, slope: FloatArray, distance: float) -> None:

@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray, IntArray
-from fanwise.connect.network import NO_EDGES
+from fanwise.connect.arrays import NO_EDGES
 from fanwise.planning.proof import Proof
 
 DOUBLE_UP_TO = 1000
 """Prices up to which they are kept in double precision: files of no size."""
 LARGEST_PRICE = 1e38
+"""Single precision holds no more."""
 MAX_ROWS_OF_TREE = 12_000
 """Decisions and leaves of a tree that a certificate may have: a byte or two each."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from fanwise.connect.phases import grow_in_phases
+from fanwise.connect.growing.grow import grow_in_phases
 from fanwise.connect.problem import Connection
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.topic import TopicWorkload

@@ -6,6 +6,18 @@ they are few.
 
 Without any budget, the optimum connects every topic with the fewest links: overlays with one link
 less are sought until there is none.
+
+Guarantee
+    The optimum, with a certificate that whoever checks can follow, unless a limit ends the search.
+
+Complexity
+    O(2^pairs) cases at worst, for at most ``MAX_PAIRS`` pairs; each looks at all pairs and their
+    common topics.
+
+References
+----------
+    A. Land, A. Doig: An automatic method of solving discrete programming problems. Econometrica
+    28(3), 1960. The bounds are those of :mod:`fanwise.connect.bounds`.
 """
 
 from __future__ import annotations
@@ -17,8 +29,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
+from fanwise.connect.arrays import as_edges
 from fanwise.connect.bounds import CLOSED, BoundSearch, cost_limit, snap
-from fanwise.connect.branching import (
+from fanwise.connect.branching_kernels import (
     IN,
     NUM_BRANCHED,
     Charges,
@@ -27,30 +40,21 @@ from fanwise.connect.branching import (
     search_tree,
 )
 from fanwise.connect.certificate import MAX_ROWS_OF_TREE, Prices, make_proof
-from fanwise.connect.improving.completion import complete_greedily
-from fanwise.connect.improving.ground import budget_of, lay_ground
-from fanwise.connect.network import as_edges
+from fanwise.connect.growing.grow import complete_greedily
+from fanwise.connect.overlay_search import OverlaySearch
 from fanwise.connect.problem import Connection, edge_table
 from fanwise.errors import ParameterError
-from fanwise.planning.problem import Bound, Outcome, Run, Stopped
+from fanwise.planning.problem import Bound, Outcome, Run
+from fanwise.planning.stopping import limits_of
 
 MAX_PAIRS = 36
+"""Pairs that share a topic, up to which all overlays are searched."""
 NODES_PER_CALL = 20_000
+"""Nodes of the tree between two looks at the clock: a fraction of a second."""
 ALMOST = 4e-12
+"""Relative: what an overlay that connects every topic may lack by rounding."""
 WHOLE = 1e-8
 """Share of all there is to gain that a bound may be off by; the next whole value is further."""
-
-
-class Answer(NamedTuple):
-    """The best overlay found, whether no better one exists, and why not."""
-
-    edges: IntArray
-    is_proven: bool
-    num_branched: int
-    bound: Bound
-    is_fewest: bool = True
-    """Whether, where every topic is connected, fewer links were shown not to do it."""
-    is_interrupted: bool = False
 
 
 def solve(problem: Connection, run: Run) -> Outcome:
@@ -59,17 +63,12 @@ def solve(problem: Connection, run: Run) -> Outcome:
         raise ParameterError(
             "algorithm", f"'best' above {MAX_PAIRS} pairs that share a topic", "exact"
         )
-    with run.progress.step("branch and bound"):
-        answer = search(problem, run)
-    stopped: Stopped = "exhausted" if answer.is_proven and answer.is_fewest else "limit"
-    is_shown = answer.bound.value <= problem.value(answer.edges) * (1 + CLOSED)
-    return Outcome(
-        {"edges": edge_table(answer.edges)},
-        bound=answer.bound.value,
-        proof=answer.bound.proof,
-        metrics={"branched": answer.num_branched, "proven": is_shown},
-        stopped="interrupted" if answer.is_interrupted else stopped,
-    )
+    with run.progress.step("branch and bound") as step:
+        search = OverlaySearch(problem, run, step, limits_of(run))
+        num_branched = search_all(search)
+    is_shown = search.bound is not None and search.bound.value <= search.value * (1 + CLOSED)
+    search.metrics |= {"branched": num_branched, "proven": is_shown}
+    return search.outcome({"edges": edge_table(search.answer)})
 
 
 def count_pairs(problem: Connection, most: int) -> int:
@@ -86,7 +85,7 @@ def count_pairs(problem: Connection, most: int) -> int:
     return len(found)
 
 
-class Small:
+class SmallProblem:
     """A small problem as pairs that may be linked; topics wanted by the same nodes are one."""
 
     def __init__(self, problem: Connection) -> None:
@@ -134,33 +133,37 @@ class Small:
         return pairs, Charges(np.maximum(rest, 0.0), prices.node, prices.link, prices.cost)
 
 
-def search(problem: Connection, run: Run, patience: int | None = None) -> Answer:
-    """Search all overlays of the pairs, until done, out of time, or after so many branchings."""
-    ground, budget = lay_ground(problem), budget_of(problem)
-    start = complete_greedily(ground, budget)
-    small = Small(problem)
-    bounds = BoundSearch(problem, start, ground)
+def search_all(search: OverlaySearch, patience: int | None = None) -> int:
+    """Search all overlays of the pairs, until done or out of time, or after so many branchings.
+
+    What it finds is offered and proved to the search, which is settled where nothing is left to
+    try. Returns the number of branchings.
+    """
+    problem = search.problem
+    start, max_edges = complete_greedily(problem), problem.budget.max_edges
+    small = SmallProblem(problem)
+    bounds = BoundSearch(problem, start)
     prices = bounds.price_by_lp()
     priced = small.price(prices)
     best = _branch(
-        small, priced, run, start, problem.value(start), budget.max_edges, patience, small.step
+        small, priced, start, problem.value(start), max_edges, patience, small.step, search
     )
     bound = _bound(small, priced, prices, bounds, best)
-    everything = problem.network.complete_value
-    num_branched, is_fewest, is_interrupted = best.num_branched, True, best.is_interrupted
-    almost = everything * (1 - ALMOST)
+    almost = problem.network.complete_value * (1 - ALMOST)
+    num_branched, is_fewest = best.num_branched, True
     while best.is_proven and is_fewest and problem.value(best.edges) >= almost and len(best.edges):
         fewer = len(best.edges) - 1
         again = small.price(bounds.price_by_lp(max_edges=fewer))
-        found = _branch(small, again, run, best.edges, almost, fewer, patience)
+        found = _branch(small, again, best.edges, almost, fewer, patience, 0.0, search)
         num_branched += found.num_branched
-        is_interrupted = found.is_interrupted
         is_fewest = found.is_proven or len(found.edges) < len(best.edges)
         if len(found.edges) == len(best.edges):
             break
         best = best._replace(edges=found.edges)
-    bound = snap(bound, problem.value(best.edges))  # fewer links, added up in another order
-    return Answer(best.edges, best.is_proven, num_branched, bound, is_fewest, is_interrupted)
+    search.offer_links(best.edges)
+    search.prove(snap(bound, problem.value(best.edges)))  # fewer links add up in another order
+    search.is_settled = best.is_proven and is_fewest
+    return num_branched
 
 
 class Branched(NamedTuple):
@@ -170,11 +173,10 @@ class Branched(NamedTuple):
     is_proven: bool
     num_branched: int
     record: IntArray
-    is_interrupted: bool = False
 
 
 def _bound(
-    small: Small,
+    small: SmallProblem,
     priced: tuple[Pairs, Charges],
     prices: Prices,
     bounds: BoundSearch,
@@ -188,42 +190,49 @@ def _bound(
         return duals
     if duals.value <= value * (1 + CLOSED):
         return Bound(value, make_proof(value, bounds.prices, best.edges))
-    max_edges = budget_of(small.problem).max_edges
-    tree = _branch(small, priced, Run(), best.edges, value, max_edges, MAX_ROWS_OF_TREE, small.step)
+    max_edges = small.problem.budget.max_edges
+    tree = _branch(small, priced, best.edges, value, max_edges, MAX_ROWS_OF_TREE, small.step)
     if not tree.is_proven or tree.num_branched > MAX_ROWS_OF_TREE:
         return duals
     return Bound(value, make_proof(value, prices, best.edges, tree.record))
 
 
 def _branch(
-    small: Small,
+    small: SmallProblem,
     priced: tuple[Pairs, Charges],
-    run: Run,
     edges: IntArray,
     value: float,
     max_edges: int,
     patience: int | None,
-    step: float = 0.0,
+    step: float,
+    search: OverlaySearch | None = None,
 ) -> Branched:
-    """Look for an overlay worth more than ``value``; without one, return ``edges``."""
+    """Look for an overlay worth more than ``value``; without one, return ``edges``.
+
+    Ends with the search whose part it is, if it is part of one, and counts as its work.
+    """
     pairs, charges = priced
     tree = plant_tree(len(pairs.cost), len(pairs.node_of), value, MAX_ROWS_OF_TREE)
     num_nodes = small.problem.network.num_nodes
     limits = np.minimum(small.problem.network.degree_limit, max(0, num_nodes - 1)).astype(np.int32)
     nodes = NODES_PER_CALL if patience is None else min(patience, NODES_PER_CALL)
-    is_proven = is_interrupted = False
-    while True:
+    is_proven, num_branched = False, 0
+    while not is_proven:
         try:
             is_proven = search_tree(
                 pairs, charges, tree, limits, max_edges, small.max_cost, step, nodes
             )
         except KeyboardInterrupt:  # what was found is in the tree
-            is_interrupted = True
-        num_branched = int(tree.counters[NUM_BRANCHED])
-        is_tired = patience is not None and num_branched >= patience
-        if is_proven or is_tired or is_interrupted or run.is_over():
+            if search is None:
+                raise
+            search.is_interrupted = True
+        before, num_branched = num_branched, int(tree.counters[NUM_BRANCHED])
+        if patience is not None and num_branched >= patience:
             break
+        if search is not None:
+            search.spend((num_branched - before) * len(pairs.one))
+            if search.is_interrupted or search.is_over():
+                break
     if tree.best_value[1] > 0:
         edges = np.ascontiguousarray(pairs.ends[tree.best == IN])
-    record = tree.record[:num_branched]
-    return Branched(edges, is_proven, num_branched, record, is_interrupted)
+    return Branched(edges, is_proven, num_branched, tree.record[:num_branched])

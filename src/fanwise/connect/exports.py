@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from fanwise.connect.kernels import count_shared
 from fanwise.connect.structure import overlay_of, spanning_forests
-from fanwise.connect.structure_kernels import count_shared
 from fanwise.errors import MissingDependencyError, ParameterError
 from fanwise.planning.outputs import EXPORTS, FORESTS_METADATA, REMARK
 from fanwise.planning.plan import Plan

@@ -14,8 +14,19 @@ half because a link to them would be worth most. In every round
    agree if the new link joins more than the old ones carry.
 
 Labels are a round old per hop, so some links are made that join nothing; they are what ends give up
-first. It stops after ``rounds`` rounds, or when nothing has changed for a while. A round costs the
-interests of those in view, per node; nothing is global but the clock.
+first. It stops after ``rounds`` rounds, or when nothing has changed for a while.
+
+Guarantee
+    None but the budgets. Nothing is global but the clock, the number of links and their cost.
+
+Complexity
+    O(interests of those in view), per node and round.
+
+References
+----------
+    Views: S. Voulgaris, D. Gavidia, M. van Steen: CYCLON: inexpensive membership management for
+    unstructured P2P overlays. Journal of Network and Systems Management 13(2), 2005. The protocol
+    is our own.
 """
 
 from __future__ import annotations
@@ -27,8 +38,8 @@ from typing import Any
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
-from fanwise.connect.gossiping import (
-    NOBODY,
+from fanwise.connect.arrays import Network, as_edges
+from fanwise.connect.gossip_kernels import (
     NUM_DRAWS,
     NUM_MADE,
     NUM_MESSAGES,
@@ -36,12 +47,12 @@ from fanwise.connect.gossiping import (
     act_in_turn,
     spread_labels,
 )
-from fanwise.connect.improving.ground import Ground, budget_of, lay_ground
-from fanwise.connect.network import as_edges
+from fanwise.connect.kernels import NOBODY
 from fanwise.connect.problem import Connection, edge_table
 from fanwise.planning.problem import Outcome, Run
 
 VIEW, ROUNDS = 20, 40
+"""Where the settings say nothing."""
 SETTLING = 4
 """Rounds that a link is kept in any case: labels need time to spread."""
 QUIET = 6
@@ -111,15 +122,15 @@ def gossip(
     problem: Connection, rng: np.random.Generator, *, view: int, rounds: int
 ) -> Iterator[Round]:
     """Yield the state after each round."""
-    ground, budget = lay_ground(problem), budget_of(problem)
-    peers = _meet(ground, rng, view)
+    network, budget = problem.network, problem.budget
+    peers = _meet(network, rng, view)
     num_nodes, quiet = len(peers.degree), 0
     made_before = [0] * SETTLING
     for number in range(1, rounds + 1):
-        spread_labels(ground, peers)
+        spread_labels(network, peers)
         order = rng.permutation(num_nodes).astype(np.int32)
         draws = rng.random((num_nodes, NUM_DRAWS))
-        changed = act_in_turn(ground, budget, peers, order, draws, made_before[-SETTLING])
+        changed = act_in_turn(network, budget, peers, order, draws, made_before[-SETTLING])
         made_before.append(int(peers.counters[NUM_MADE]))
         yield Round(number, _edges_of(peers), int(peers.counters[NUM_MESSAGES]))
         quiet = 0 if changed else quiet + 1
@@ -127,9 +138,9 @@ def gossip(
             return
 
 
-def _meet(ground: Ground, rng: np.random.Generator, view: int) -> Peers:
+def _meet(network: Network, rng: np.random.Generator, view: int) -> Peers:
     """Return nodes that each know a few others at random."""
-    num_nodes = len(ground.indptr) - 1
+    num_nodes = network.num_nodes
     by_chance = (view + 1) // 2
     strangers = np.full((num_nodes, by_chance), NOBODY, dtype=np.int32)
     if num_nodes > 1:
@@ -139,18 +150,17 @@ def _meet(ground: Ground, rng: np.random.Generator, view: int) -> Peers:
         is_repeated = np.zeros(drawn.shape, dtype=bool)
         is_repeated[:, 1:] = drawn[:, 1:] == drawn[:, :-1]
         strangers[:] = np.where(is_repeated, NOBODY, drawn)
-    places = int(min(ground.degree_limit.max(initial=0), max(num_nodes - 1, 0)))
-    num_interests = len(ground.topics)
+    most = int(min(network.degree_limit.max(initial=0), max(num_nodes - 1, 0)))
     return Peers(
         strangers,
         np.zeros(strangers.shape, dtype=np.int32),
         np.full((num_nodes, view - by_chance), NOBODY, dtype=np.int32),
-        np.full((num_nodes, places), NOBODY, dtype=np.int32),
-        np.zeros((num_nodes, places), dtype=np.int64),
+        np.full((num_nodes, most), NOBODY, dtype=np.int32),
+        np.zeros((num_nodes, most), dtype=np.int64),
         np.zeros(num_nodes, dtype=np.int32),
-        np.repeat(np.arange(num_nodes, dtype=np.int32), np.diff(ground.indptr)),
-        np.zeros(num_interests, dtype=np.int32),
-        np.full(num_interests, NOBODY, dtype=np.int32),
+        network.nodes.copy(),
+        np.zeros(network.num_slots, dtype=np.int32),
+        np.full(network.num_slots, NOBODY, dtype=np.int32),
         np.zeros(num_nodes),
         np.zeros(3, dtype=np.int64),
         np.zeros(1),
@@ -159,8 +169,8 @@ def _meet(ground: Ground, rng: np.random.Generator, view: int) -> Peers:
 
 def _edges_of(peers: Peers) -> IntArray:
     """Return the links there are, in the order they were made."""
-    nodes, places = np.nonzero(np.arange(peers.neighbours.shape[1]) < peers.degree[:, None])
-    others = peers.neighbours[nodes, places]
+    nodes, ranks = np.nonzero(np.arange(peers.neighbours.shape[1]) < peers.degree[:, None])
+    others = peers.neighbours[nodes, ranks]
     is_once = nodes < others
-    order = np.argsort(peers.serial[nodes, places][is_once], kind="stable")
+    order = np.argsort(peers.serial[nodes, ranks][is_once], kind="stable")
     return as_edges(np.column_stack([nodes, others])[is_once][order])

@@ -1,10 +1,4 @@
-"""Kernels that every algorithm of connect shares: topic components and what a link adds to them.
-
-A slot is a (node, topic) pair, numbered as it stands in the subscriber-major CSR. ``parent`` is a
-disjoint-set forest over slots: two slots of one topic have one root when links between nodes that
-want the topic join them. Roots are the smallest slot of their component, so the node a root belongs
-to is the smallest of its component.
-"""
+"""Kernels on pairs of nodes: the topics that both want, how far apart they are, their degrees."""
 
 from __future__ import annotations
 
@@ -13,125 +7,73 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 
-
-@kernel
-def single_slots(num_slots: int) -> IntArray:
-    """Return the forest without links: each slot its own root."""
-    return np.arange(num_slots).astype(np.int32)
-
-
-@kernel
-def find_root(parent: IntArray, slot: int) -> int:
-    """Return a slot's root, halving the path to it."""
-    while parent[slot] != slot:
-        parent[slot] = parent[parent[slot]]
-        slot = parent[slot]
-    return slot
+NOBODY = -1
+"""Stands where no node, link or slot is."""
+NO_COST = 1.0
+"""What a link counts as where links cost nothing: gain per cost is then the gain."""
+TINY_COST = 1e-200
+"""What a link of no length counts as, so that gain per cost stays a number."""
 
 
 @kernel
-def join_roots(parent: IntArray, one: int, other: int) -> None:
-    """Put two roots together; the smaller one stays a root."""
-    if one < other:
-        parent[other] = one
-    else:
-        parent[one] = other
+def first_common(indptr: LongArray, topics: IntArray, u: int, v: int) -> tuple[int, int]:
+    """Return where the first topic that both nodes want stands among the interests of each.
 
-
-@kernel
-def pair_gain(indptr: LongArray, topics: IntArray, parent: IntArray, u: int, v: int) -> int:
-    """Count the topics whose components a link u-v would join: its contribution, mu'(uv | E)."""
-    i, i_end, j, j_end = indptr[u], indptr[u + 1], indptr[v], indptr[v + 1]
-    gain = 0
-    while i < i_end and j < j_end:
-        if topics[i] < topics[j]:
-            i += 1
-        elif topics[i] > topics[j]:
-            j += 1
-        else:
-            gain += find_root(parent, i) != find_root(parent, j)
-            i += 1
-            j += 1
-    return gain
-
-
-@kernel
-def pair_worth(
-    indptr: LongArray, topics: IntArray, parent: IntArray, weight: FloatArray, u: int, v: int
-) -> float:
-    """Add up the weight of the topics whose components a link u-v would join."""
-    i, i_end, j, j_end = indptr[u], indptr[u + 1], indptr[v], indptr[v + 1]
-    worth = 0.0
-    while i < i_end and j < j_end:
-        if topics[i] < topics[j]:
-            i += 1
-        elif topics[i] > topics[j]:
-            j += 1
-        else:
-            if find_root(parent, i) != find_root(parent, j):
-                worth += weight[topics[i]]
-            i += 1
-            j += 1
-    return worth
-
-
-@kernel
-def link_pair(
-    indptr: LongArray, topics: IntArray, parent: IntArray, weight: FloatArray, u: int, v: int
-) -> float:
-    """Link u-v: join the components of every common topic; return the weight of those joined."""
-    i, i_end, j, j_end = indptr[u], indptr[u + 1], indptr[v], indptr[v + 1]
-    worth = 0.0
-    while i < i_end and j < j_end:
-        if topics[i] < topics[j]:
-            i += 1
-        elif topics[i] > topics[j]:
-            j += 1
-        else:
-            one, other = find_root(parent, i), find_root(parent, j)
-            if one != other:
-                join_roots(parent, one, other)
-                worth += weight[topics[i]]
-            i += 1
-            j += 1
-    return worth
-
-
-@kernel
-def link_edges(
-    indptr: LongArray, topics: IntArray, parent: IntArray, weight: FloatArray, edges: IntArray
-) -> FloatArray:
-    """Link pairs one after another; return what each adds to mu. Their sum is mu(E).
-
-    O((interests of both ends + log) per edge). ``edges`` has a row (u, v) per link.
+    Both are ``NOBODY`` where there is none. With :func:`next_common` this is how kernels go through
+    common topics, in ascending order. Changes no array.
     """
-    gains = np.empty(len(edges), dtype=np.float64)
-    for k in range(len(edges)):
-        gains[k] = link_pair(indptr, topics, parent, weight, edges[k, 0], edges[k, 1])
-    return gains
+    return next_common(indptr, topics, u, v, indptr[u] - 1, indptr[v] - 1)
 
 
 @kernel
-def label_components(parent: IntArray) -> IntArray:
-    """Return the root of every slot: equal for slots of one topic component."""
-    labels = np.empty_like(parent)
-    for slot in range(len(parent)):
-        labels[slot] = find_root(parent, slot)
-    return labels
+def next_common(
+    indptr: LongArray, topics: IntArray, u: int, v: int, i: int, j: int
+) -> tuple[int, int]:
+    """Return where the next common topic stands after the interests i of u and j of v.
+
+    Takes the arrays that it needs and not the network: Numba counts references to every array that
+    is handed on, which takes longer than a step. Changes no array.
+    """
+    i_end, j_end = indptr[u + 1], indptr[v + 1]
+    i += 1
+    j += 1
+    while i < i_end and j < j_end:
+        if topics[i] < topics[j]:
+            i += 1
+        elif topics[i] > topics[j]:
+            j += 1
+        else:
+            return i, j
+    return NOBODY, NOBODY
 
 
 @kernel
-def count_components(parent: IntArray, topics: IntArray, num_topics: int) -> LongArray:
-    """Count the components of each topic; 0 for a topic that nobody wants."""
-    components = np.zeros(num_topics, dtype=np.int64)
-    for slot in range(len(parent)):
-        components[topics[slot]] += parent[slot] == slot
-    return components
+def count_shared(indptr: LongArray, topics: IntArray, pairs: IntArray) -> LongArray:
+    """Count the topics that both nodes of each pair want. Changes no array."""
+    counts = np.zeros(len(pairs), dtype=np.int64)
+    for k in range(len(pairs)):
+        u, v = pairs[k, 0], pairs[k, 1]
+        i, j = first_common(indptr, topics, u, v)
+        while i != NOBODY:
+            counts[k] += 1
+            i, j = next_common(indptr, topics, u, v, i, j)
+    return counts
+
+
+@kernel
+def number_slots(topics: IntArray, topic_indptr: LongArray) -> IntArray:
+    """Return the slot of each interest; nodes ascend in both orders. Changes no array."""
+    cursor = topic_indptr[:-1].copy()
+    slot_of = np.empty(len(topics), dtype=np.int32)
+    for i in range(len(topics)):
+        slot_of[i] = cursor[topics[i]]
+        cursor[topics[i]] += 1
+    return slot_of
 
 
 @kernel
 def count_degrees(edges: IntArray, num_nodes: int) -> IntArray:
-    """Count the links of each node."""
+    """Count the links of each node. Changes no array."""
     degrees = np.zeros(num_nodes, dtype=np.int32)
     for k in range(len(edges)):
         degrees[edges[k, 0]] += 1
@@ -140,8 +82,18 @@ def count_degrees(edges: IntArray, num_nodes: int) -> IntArray:
 
 
 @kernel
+def link_length(positions: FloatArray, u: int, v: int) -> float:
+    """Return the distance between two nodes; 0 without coordinates. Changes no array."""
+    total = 0.0
+    for axis in range(positions.shape[1]):
+        step = positions[u, axis] - positions[v, axis]
+        total += step * step
+    return float(np.sqrt(total))
+
+
+@kernel
 def link_costs(positions: FloatArray, edges: IntArray) -> FloatArray:
-    """Return the Euclidean length of each link; 0 where nodes have no coordinates."""
+    """Return the Euclidean length of each link; 0 without coordinates. Changes no array."""
     costs = np.zeros(len(edges), dtype=np.float64)
     for k in range(len(edges)):
         costs[k] = link_length(positions, edges[k, 0], edges[k, 1])
@@ -149,10 +101,11 @@ def link_costs(positions: FloatArray, edges: IntArray) -> FloatArray:
 
 
 @kernel
-def link_length(positions: FloatArray, u: int, v: int) -> float:
-    """Return the distance between two nodes."""
-    total = 0.0
-    for axis in range(positions.shape[1]):
-        step = positions[u, axis] - positions[v, axis]
-        total += step * step
-    return float(np.sqrt(total))
+def cost_of(positions: FloatArray, u: int, v: int) -> float:
+    """Return what the gain of a link is divided by: its length, 1 where links cost nothing.
+
+    Changes no array.
+    """
+    if positions.shape[1] == 0:
+        return NO_COST
+    return max(TINY_COST, link_length(positions, u, v))

@@ -10,8 +10,11 @@ import numpy.typing as npt
 from fanwise.arrays.csr import FloatArray, IntArray
 
 STEPS = 150
+"""Rounds in which nodes are moved."""
 FIRST_STEP = 0.12
+"""Farthest move of the first round, in widths of the picture; it shrinks to nothing."""
 ALONE_PER_ROW, ROW_HEIGHT = 40, 0.03
+"""How nodes without links stand at the bottom."""
 GRAVITY = 0.8
 """Pull to the middle: keeps pieces that no link holds together in the picture."""
 

@@ -20,7 +20,7 @@ def measure(problem: Connection, edges: IntArray) -> Measurement:
     gains = network.gains(edges)
     value, complete = float(gains.sum()), network.complete_value
     degrees = network.degrees(edges)
-    components = network.components(edges)
+    components = network.components(edges).num_components
     metrics: dict[str, Any] = {
         "support": value / complete if complete else 1.0,
         "edges": len(edges),

@@ -12,8 +12,8 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from fanwise.connect.arrays import NO_LIMIT
 from fanwise.connect.layout import place_nodes
-from fanwise.connect.network import NO_LIMIT
 from fanwise.connect.structure import (
     Overlay,
     TopicComponents,
@@ -22,7 +22,7 @@ from fanwise.connect.structure import (
     support_curve,
     topic_components,
 )
-from fanwise.workload.look import (
+from fanwise.workload.plot_style import (
     BLUE,
     GREEN,
     INK,

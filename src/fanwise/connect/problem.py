@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.arrays.csr import IntArray, read_only
-from fanwise.connect.network import NO_EDGES, NO_LIMIT, Network
+from fanwise.connect.arrays import NO_EDGES, NO_LIMIT, Budget, Network, make_network
+from fanwise.connect.description import DESCRIPTION
+from fanwise.connect.kernels import TINY_COST
 from fanwise.errors import ParameterError
-from fanwise.planning.families import CONNECT
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.topic import RELATIVE_TOLERANCE, TopicWorkload
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from fanwise.connect.complete import Complete
     from fanwise.planning.plan import Plan
 
-Budget = Literal["edges", "degree"]
-BUDGET_OF: Mapping[str, Budget | None] = {
+BudgetKind = Literal["edges", "degree"]
+BUDGET_OF: Mapping[str, BudgetKind | None] = {
     "gpa": "edges",
     "random-average": "edges",
     "gpm": "degree",
@@ -85,7 +86,7 @@ class Connection(Problem):
     topic_weight: str = "one"
     link_cost: str | None = None
     max_link_cost: float | None = None
-    budget_of: Budget | None = None
+    budget_of: BudgetKind | None = None
 
     family: ClassVar[str] = "connect"
 
@@ -165,8 +166,7 @@ class Connection(Problem):
         limit, positions = self._degree_limit(), np.ascontiguousarray(positions)
         for array in (weight, limit, positions):
             read_only(array)
-        num_nodes, sides = workload.num_subscribers, (*workload.interests, *workload.followers)
-        return Network(num_nodes, *sides, weight, limit, positions)
+        return make_network(workload.interests, workload.followers, weight, limit, positions)
 
     @property
     def is_weighted(self) -> bool:
@@ -188,6 +188,20 @@ class Connection(Problem):
         if self.budget_ratio is not None and self.budget_of == "edges":
             return floor_share(self.budget_ratio, self.complete.edges)
         return self.max_edges
+
+    @cached_property
+    def budget(self) -> Budget:
+        """What all links may be together; more than there can be where there is no limit.
+
+        The cost with half of the tolerance, so that no check with the whole one fails for rounding.
+        """
+        num_nodes = self.workload.num_subscribers
+        every_pair = num_nodes * (num_nodes - 1) // 2
+        max_edges = every_pair if self.edge_limit is None else min(self.edge_limit, every_pair)
+        limit = self.max_link_cost
+        slack = 1e10 * TINY_COST  # links of no length count as a little
+        max_cost = math.inf if limit is None else limit * (1 + RELATIVE_TOLERANCE / 2) + slack
+        return Budget(max_edges, max_cost)
 
     @cached_property
     def degree_budget(self) -> int | str | None:
@@ -226,7 +240,7 @@ class Connection(Problem):
         **settings: Any,
     ) -> Plan:
         """Make a plan under the budget that the algorithm takes; see :meth:`Problem.solve`."""
-        name = algorithm or CONNECT.default
+        name = algorithm or DESCRIPTION.default
         problem = self.limited_for(name, progress=progress)
         return Problem.solve(
             problem,
@@ -247,7 +261,7 @@ class Connection(Problem):
         ParameterError
             For an algorithm that lacks its budget, or that takes none and is given one.
         """
-        CONNECT.algorithms(algorithm)  # raises for an unknown one
+        DESCRIPTION.algorithms(algorithm)  # raises for an unknown one
         if BUDGET_OF.get(algorithm, "degree") is None:
             for name in _BUDGETS:
                 if getattr(self, name) is not None:

@@ -1,8 +1,19 @@
 """Overlays at random: RandomA within a number of links, RandomM within a degree.
 
 Each link is drawn uniformly from the pairs that are not linked and fit; with ``shared`` from those
-that share a topic, as others can contribute nothing. RandomM goes on until no pair fits. O(links)
-draws while most draws fit; what is left after many misses in a row is listed and shuffled.
+that share a topic, as others can contribute nothing. RandomM goes on until no pair fits.
+
+Guarantee
+    None but the budgets: these are what others are compared with.
+
+Complexity
+    O(links) draws while most draws fit; what is left after many misses in a row is listed and
+    shuffled, O(open nodes squared).
+
+References
+----------
+    C. Chen, Y. Tock, H.-A. Jacobsen: Overlay design for topic-based publish/subscribe under node
+    degree constraints. IEEE ICDCS 2016 (Sec. IX).
 """
 
 from __future__ import annotations
@@ -10,14 +21,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fanwise.arrays.csr import IntArray, LongArray
+from fanwise.arrays.csr import IntArray
 from fanwise.arrays.jit import kernel
-from fanwise.connect.network import NO_EDGES, Network, as_edges
+from fanwise.connect.arrays import NO_EDGES, Network, as_edges
+from fanwise.connect.kernels import NOBODY, count_shared
 from fanwise.connect.problem import Connection, edge_table
 from fanwise.planning.problem import Outcome, Run
-from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 DRAWS = 4096
+"""Pairs drawn at a time."""
 MISSES = 8
 """Rounds of draws of which fewer than 1% fit, before the rest is listed."""
 
@@ -47,23 +59,19 @@ class RandomLinks:
     def __init__(self, problem: Connection, rng: np.random.Generator, *, shared: bool) -> None:
         self._network, self._rng, self._shared = problem.network, rng, shared
         self._spare = problem.network.degree_limit.astype(np.int64)
-        num_nodes = problem.network.num_nodes
-        every_pair = num_nodes * (num_nodes - 1) // 2
-        self._room = every_pair if problem.edge_limit is None else problem.edge_limit
-        limit = problem.max_link_cost
-        self._money = np.inf if limit is None else limit * (1 + RELATIVE_TOLERANCE / 2)
+        self._links_left, self._money = problem.budget
         self._linked: set[tuple[int, int]] = set()
         self._edges: list[tuple[int, int]] = []
 
     def draw_all(self) -> IntArray:
         """Draw links until the budget is spent or nothing fits."""
         misses = 0
-        while misses < MISSES and self._room > 0:
+        while misses < MISSES and self._links_left > 0:
             pairs = self._draw()
             if not len(pairs):
                 break
             misses = misses + 1 if self._take(pairs) < DRAWS // 100 else 0
-        if self._room > 0 and self._network.num_nodes > 1:
+        if self._links_left > 0 and self._network.num_nodes > 1:
             self._take(self._rng.permutation(self._list_rest()))
         return as_edges(self._edges) if self._edges else NO_EDGES
 
@@ -80,7 +88,7 @@ class RandomLinks:
         costs = self._network.costs(np.ascontiguousarray(pairs, dtype=np.int32)).tolist()
         before = len(self._edges)
         for (u, v), cost in zip(pairs.tolist(), costs, strict=True):
-            if self._room <= 0:
+            if self._links_left <= 0:
                 break
             fits = self._spare[u] > 0 and self._spare[v] > 0 and cost <= self._money
             if fits and (u, v) not in self._linked:
@@ -88,7 +96,7 @@ class RandomLinks:
                 self._edges.append((u, v))
                 self._spare[u] -= 1
                 self._spare[v] -= 1
-                self._room -= 1
+                self._links_left -= 1
                 self._money -= cost
         return len(self._edges) - before
 
@@ -110,7 +118,7 @@ def draw_sharing(
     topic is drawn with as many chances as it has pairs, then one of its pairs; a pair that shares k
     topics comes up k times as often, and is kept one time in k.
     """
-    followers = np.diff(network.topic_indptr)
+    followers = network.followers
     chances = np.cumsum(followers * (followers - 1) // 2)
     if len(open_nodes) < 2 or not len(chances) or not chances[-1]:
         return NO_EDGES
@@ -133,30 +141,14 @@ def draw_pairs(nodes: IntArray, rng: np.random.Generator, count: int) -> IntArra
 
 
 @kernel
-def count_shared(indptr: LongArray, topics: IntArray, pairs: IntArray) -> LongArray:
-    """Count the topics that both nodes of each pair want."""
-    counts = np.zeros(len(pairs), dtype=np.int64)
-    for k in range(len(pairs)):
-        i, i_end = indptr[pairs[k, 0]], indptr[pairs[k, 0] + 1]
-        j, j_end = indptr[pairs[k, 1]], indptr[pairs[k, 1] + 1]
-        while i < i_end and j < j_end:
-            if topics[i] < topics[j]:
-                i += 1
-            elif topics[i] > topics[j]:
-                j += 1
-            else:
-                counts[k] += 1
-                i += 1
-                j += 1
-    return counts
-
-
-@kernel
 def list_sharing(network: Network, is_open: npt.NDArray[np.bool_]) -> IntArray:
-    """List the pairs of open nodes that share a topic, each once, in order of the first node."""
+    """List the pairs of open nodes that share a topic, each once, in order of the first node.
+
+    Changes no array.
+    """
     pairs = np.empty((1024, 2), dtype=np.int32)
     count = 0
-    partner_of = np.full(len(is_open), -1, dtype=np.int32)
+    partner_of = np.full(len(is_open), NOBODY, dtype=np.int32)
     for u in range(len(is_open)):
         if not is_open[u]:
             continue

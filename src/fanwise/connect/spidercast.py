@@ -1,14 +1,27 @@
 """SpiderCastM: every node covers its own topics by neighbours that want them too.
 
-SpiderCast (Chockler et al., DEBS 2007) has each node choose neighbours until every topic of its own
-is covered K times: mostly the neighbour that covers most topics still short of K, and some at
-random among those who want one of its topics. Here, as in the paper's evaluation, each node knows
-all subscriptions and goes on until its degree is used up: when every topic that can be covered
-further is covered K times, K rises. A link needs both ends below their degree.
+SpiderCast has each node choose neighbours until every topic of its own is covered K times: mostly
+the neighbour that covers most topics still short of K, and some at random among those who want one
+of its topics. Here, as in the paper's evaluation, each node knows all subscriptions and goes on
+until its degree is used up: when every topic that can be covered further is covered K times, K
+rises. A link needs both ends below their degree.
 
 Nodes act in rounds, in an order drawn anew for each, and make one link each at most. Of every
 ``greedy + random`` links that a node asks for, the last ``random`` ones are random (3 and 1, as
-SpiderCast's authors recommend). A choice costs the followers of the node's topics.
+SpiderCast's authors recommend).
+
+Guarantee
+    None but the budgets.
+
+Complexity
+    O(followers of the node's topics) for each choice.
+
+References
+----------
+    G. Chockler, R. Melamed, Y. Tock, R. Vitenberg: SpiderCast: a scalable interest-aware overlay
+    for topic-based pub/sub communication. ACM DEBS 2007.
+    C. Chen, Y. Tock, H.-A. Jacobsen: Overlay design for topic-based publish/subscribe under node
+    degree constraints. IEEE ICDCS 2016 (Sec. IX).
 """
 
 from __future__ import annotations
@@ -20,17 +33,18 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.connect.improving.ground import Budget, Ground, budget_of, cost_of, lay_ground
+from fanwise.connect.arrays import Budget, Network
+from fanwise.connect.kernels import NOBODY, cost_of, first_common, next_common
 from fanwise.connect.problem import Connection, edge_table
 from fanwise.planning.problem import Outcome, Run
 
 GREEDY, RANDOM = 3, 1
-NOBODY = -1
+"""Where the settings say nothing."""
 NUM_DRAWS = 8
 """Random numbers of a node in a round: four tries to meet somebody."""
 
 
-class Web(NamedTuple):
+class Neighbourhoods(NamedTuple):
     """Links so far, and what each node knows of its own.
 
     Attributes
@@ -67,30 +81,30 @@ def solve(problem: Connection, run: Run) -> Outcome:
     """Let nodes choose neighbours until their degrees are used up."""
     problem.require_budget("spidercast")
     mix = int(run.settings.get("greedy", GREEDY)), int(run.settings.get("random", RANDOM))
-    ground, budget, rng = lay_ground(problem), budget_of(problem), run.random()
-    web = _empty_web(ground, budget)
-    num_nodes, rounds, is_active = len(web.degree), 0, True
+    network, budget, rng = problem.network, problem.budget, run.random()
+    links = _no_links(network, budget)
+    num_nodes, rounds, is_active = len(links.degree), 0, True
     with run.progress.step("rounds of neighbour selection") as step:
         while is_active:
             order = rng.permutation(num_nodes).astype(np.int32)
             draws = rng.random((num_nodes, NUM_DRAWS))
-            is_active = spin_round(ground, budget, web, order, draws, *mix) > 0
+            is_active = choose_in_turn(network, budget, links, order, draws, *mix) > 0
             rounds += 1
-            step.note(f"round {rounds}, {int(web.num_links[0]):,} links")
-    edges = np.ascontiguousarray(web.edges[: web.num_links[0]])
+            step.note(f"round {rounds}, {int(links.num_links[0]):,} links")
+    edges = np.ascontiguousarray(links.edges[: links.num_links[0]])
     return Outcome({"edges": edge_table(edges)}, metrics={"rounds": rounds})
 
 
-def _empty_web(ground: Ground, budget: Budget) -> Web:
-    num_nodes = len(ground.indptr) - 1
-    limits = np.minimum(ground.degree_limit, max(0, num_nodes - 1)).astype(np.int64)
+def _no_links(network: Network, budget: Budget) -> Neighbourhoods:
+    num_nodes = network.num_nodes
+    limits = np.minimum(network.degree_limit, max(0, num_nodes - 1)).astype(np.int64)
     most = min(budget.max_edges, int(limits.sum()) // 2)
     zeros = np.zeros(num_nodes, dtype=np.int32)
-    return Web(
+    return Neighbourhoods(
         zeros,
         zeros.copy(),
         np.ones(num_nodes, dtype=np.int32),
-        np.zeros(len(ground.topics), dtype=np.int32),
+        np.zeros(len(network.topics), dtype=np.int32),
         np.zeros(num_nodes, dtype=bool),
         np.empty((most, 2), dtype=np.int32),
         np.zeros(1),
@@ -103,93 +117,106 @@ def _empty_web(ground: Ground, budget: Budget) -> Web:
 
 
 @kernel
-def spin_round(
-    ground: Ground,
+def choose_in_turn(
+    network: Network,
     budget: Budget,
-    web: Web,
+    links: Neighbourhoods,
     order: IntArray,
     draws: FloatArray,
     greedy: int,
     random: int,
 ) -> int:
-    """Let every node ask for one link; return how many were made."""
+    """Let every node ask for one link; return how many were made. Changes ``links``."""
     made = 0
     for node in order:
-        if web.is_done[node] or not is_open(ground, web, node):
+        if links.is_done[node] or not is_open(network, links, node):
             continue
-        if web.num_links[0] >= budget.max_edges:
+        if links.num_links[0] >= budget.max_edges:
             break
         partner = NOBODY
-        if web.asked[node] % (greedy + random) >= greedy:
-            partner = meet_somebody(ground, budget, web, node, draws[node])
+        if links.asked[node] % (greedy + random) >= greedy:
+            partner = draw_partner(network, budget, links, node, draws[node])
         if partner == NOBODY:
-            partner = cover_most(ground, budget, web, node, draws)
+            partner = cover_most(network, budget, links, node, draws)
         if partner == NOBODY:
-            web.is_done[node] = True
+            links.is_done[node] = True
         else:
-            web.asked[node] += 1
-            tie(ground, web, node, partner)
+            links.asked[node] += 1
+            make_link(network, links, node, partner)
             made += 1
     return made
 
 
 @kernel
-def is_open(ground: Ground, web: Web, node: int) -> bool:
-    """Whether a node has links to spare."""
-    return bool(web.degree[node] < ground.degree_limit[node])
+def is_open(network: Network, links: Neighbourhoods, node: int) -> bool:
+    """Whether a node has links to spare. Changes no array."""
+    return bool(links.degree[node] < network.degree_limit[node])
 
 
 @kernel
-def meet_somebody(ground: Ground, budget: Budget, web: Web, node: int, draws: FloatArray) -> int:
-    """Return a node that wants a topic of this one's, both drawn at random; a few tries."""
-    num_topics = ground.indptr[node + 1] - ground.indptr[node]
+def draw_partner(
+    network: Network, budget: Budget, links: Neighbourhoods, node: int, draws: FloatArray
+) -> int:
+    """Return a node that wants a topic of this one's, both drawn at random; a few tries.
+
+    Changes no array.
+    """
+    num_topics = network.indptr[node + 1] - network.indptr[node]
     if num_topics == 0:
         return NOBODY
     for k in range(0, NUM_DRAWS, 2):
-        topic = ground.topics[ground.indptr[node] + int(draws[k] * num_topics)]
-        start, end = ground.topic_indptr[topic], ground.topic_indptr[topic + 1]
-        other = ground.nodes[start + int(draws[k + 1] * (end - start))]
-        if other != node and may_link(ground, budget, web, node, other):
+        topic = network.topics[network.indptr[node] + int(draws[k] * num_topics)]
+        start, end = network.topic_indptr[topic], network.topic_indptr[topic + 1]
+        other = network.nodes[start + int(draws[k + 1] * (end - start))]
+        if other != node and may_link(network, budget, links, node, other):
             return int(other)
     return NOBODY
 
 
 @kernel
-def may_link(ground: Ground, budget: Budget, web: Web, node: int, other: int) -> bool:
-    """Whether a node has links to spare, is no neighbour yet, and the link can be paid."""
-    if not is_open(ground, web, other):
+def may_link(
+    network: Network, budget: Budget, links: Neighbourhoods, node: int, other: int
+) -> bool:
+    """Whether a node has links to spare, is no neighbour yet, and the link can be paid.
+
+    Changes no array.
+    """
+    if not is_open(network, links, other):
         return False
-    if web.cost[0] + cost_of(ground, node, other) > budget.max_cost:
+    if links.cost[0] + cost_of(network.positions, node, other) > budget.max_cost:
         return False
-    half = web.first[node]
+    half = links.first[node]
     while half != NOBODY:
-        if web.edges[half >> 1, 0] == other or web.edges[half >> 1, 1] == other:
+        if links.edges[half >> 1, 0] == other or links.edges[half >> 1, 1] == other:
             return False
-        half = web.then[half]
+        half = links.then[half]
     return True
 
 
 @kernel
-def cover_most(ground: Ground, budget: Budget, web: Web, node: int, draws: FloatArray) -> int:
+def cover_most(
+    network: Network, budget: Budget, links: Neighbourhoods, node: int, draws: FloatArray
+) -> int:
     """Return the partner that covers most topics short of K; K rises while there is none.
 
     No topic is covered more often than there are links, so with K above that every partner counts.
-    Ties go to the smaller first draw of the round, which is drawn for each node.
+    Ties go to the smaller first draw of the round, which is drawn for each node. Changes
+    ``target``, ``worth`` and ``found`` of ``links``.
     """
-    worth, found = web.worth, web.found
+    worth, found = links.worth, links.found
     while True:
         num_found = 0
-        for i in range(ground.indptr[node], ground.indptr[node + 1]):
-            if web.covered[i] >= web.target[node]:
+        for i in range(network.indptr[node], network.indptr[node + 1]):
+            if links.covered[i] >= links.target[node]:
                 continue
-            topic = ground.topics[i]
-            for slot in range(ground.topic_indptr[topic], ground.topic_indptr[topic + 1]):
-                other = ground.nodes[slot]
-                if other != node and is_open(ground, web, other):
+            topic = network.topics[i]
+            for slot in range(network.topic_indptr[topic], network.topic_indptr[topic + 1]):
+                other = network.nodes[slot]
+                if other != node and is_open(network, links, other):
                     if worth[other] == 0.0:
                         found[num_found] = other
                         num_found += 1
-                    worth[other] += ground.weight[topic]
+                    worth[other] += network.weight[topic]
         best = NOBODY
         for k in range(num_found):
             other = found[k]
@@ -197,40 +224,29 @@ def cover_most(ground: Ground, budget: Budget, web: Web, node: int, draws: Float
             is_better = best == NOBODY or gain > worth[best]
             if best != NOBODY and gain == worth[best]:
                 is_better = draws[other, 0] < draws[best, 0]
-            if is_better and may_link(ground, budget, web, node, other):
+            if is_better and may_link(network, budget, links, node, other):
                 best = other
         for k in range(num_found):
             worth[found[k]] = 0.0
-        if best != NOBODY or web.target[node] > web.degree[node]:
+        if best != NOBODY or links.target[node] > links.degree[node]:
             return best
-        web.target[node] += 1
+        links.target[node] += 1
 
 
 @kernel
-def tie(ground: Ground, web: Web, u: int, v: int) -> None:
-    """Make a link and count what it covers at both ends."""
-    edge = web.num_links[0]
-    web.edges[edge, 0], web.edges[edge, 1] = min(u, v), max(u, v)
-    web.num_links[0] += 1
-    web.cost[0] += cost_of(ground, u, v)
+def make_link(network: Network, links: Neighbourhoods, u: int, v: int) -> None:
+    """Make a link and count what it covers at both ends. Changes ``links``."""
+    edge = links.num_links[0]
+    links.edges[edge, 0], links.edges[edge, 1] = min(u, v), max(u, v)
+    links.num_links[0] += 1
+    links.cost[0] += cost_of(network.positions, u, v)
     for side in range(2):
-        node = web.edges[edge, side]
-        web.then[2 * edge + side] = web.first[node]
-        web.first[node] = 2 * edge + side
-        web.degree[node] += 1
-    i, i_end, j, j_end = (
-        ground.indptr[u],
-        ground.indptr[u + 1],
-        ground.indptr[v],
-        ground.indptr[v + 1],
-    )
-    while i < i_end and j < j_end:
-        if ground.topics[i] < ground.topics[j]:
-            i += 1
-        elif ground.topics[i] > ground.topics[j]:
-            j += 1
-        else:
-            web.covered[i] += 1
-            web.covered[j] += 1
-            i += 1
-            j += 1
+        node = links.edges[edge, side]
+        links.then[2 * edge + side] = links.first[node]
+        links.first[node] = 2 * edge + side
+        links.degree[node] += 1
+    i, j = first_common(network.indptr, network.topics, u, v)
+    while i != NOBODY:
+        links.covered[i] += 1
+        links.covered[j] += 1
+        i, j = next_common(network.indptr, network.topics, u, v, i, j)

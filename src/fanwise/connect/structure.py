@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, build_csr
-from fanwise.connect import kernels, structure_kernels
-from fanwise.connect.network import Network
+from fanwise.connect import structure_kernels
+from fanwise.connect.arrays import Network
 from fanwise.connect.problem import Connection, edges_of
 from fanwise.errors import PlanError
 from fanwise.planning.plan import Plan
@@ -69,8 +69,9 @@ def overlay_of(workload: TopicWorkload, plan: Plan) -> Overlay:
 class TopicComponents(NamedTuple):
     """By topic: who wants it, in how many pieces, and how many are in the largest.
 
-    ``labels`` has an entry per (node, topic) slot, equal inside a component; ``main`` is the label
-    of a topic's largest component, of several that with the smallest node.
+    ``labels`` has an entry per slot, topic by topic as the network numbers them, equal inside a
+    component; ``main`` is the label of a topic's largest component, of several that with the
+    smallest node.
     """
 
     nodes: LongArray
@@ -88,11 +89,11 @@ class TopicComponents(NamedTuple):
 def topic_components(overlay: Overlay) -> TopicComponents:
     """Measure the components of every topic. O(pairs + interests of linked nodes)."""
     network, edges = overlay
-    labels = kernels.label_components(network.forest(edges))
-    main, largest, components = structure_kernels.find_main_roots(
-        labels, network.topics, network.num_topics
+    found = network.components(edges)
+    main, largest = structure_kernels.find_main_labels(
+        found.label, found.size, network.topic_indptr
     )
-    return TopicComponents(np.diff(network.topic_indptr), components, largest, labels, main)
+    return TopicComponents(network.followers, found.num_components, largest, found.label, main)
 
 
 class TopicHops(NamedTuple):

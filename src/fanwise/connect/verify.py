@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fanwise.connect.verify_complete import complete_overlay
 from fanwise.connect.verify_components import cuts, join_in_order, slots_of
-from fanwise.planning.families import CONNECT
+from fanwise.planning.families import find_family
 from fanwise.planning.verify import Check, at_most, expect, expect_equal, expect_metric
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _first(what: str, wrong: npt.NDArray[np.bool_], u: Any, v: Any) -> str:
 
 def _check_parameters(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     parameters = plan.parameters
-    missing = [name for name in CONNECT.parameters if name not in parameters]
+    missing = [name for name in find_family("connect").recorded if name not in parameters]
     yield expect("parameters", not missing, f"there is no {missing[:1]}")
     degree, edges = parameters["max_degree"], parameters["max_edges"]
     has_column = workload.max_degree is not None

@@ -18,8 +18,10 @@ from fanwise.distributed.subscribers import Subscribers
 from fanwise.distributed.topics import read_topics
 from fanwise.errors import ParameterError, WorkloadError
 from fanwise.planning.problem import Run
-from fanwise.workload.files import local_path, part_files, read_header
+from fanwise.workload.files import local_path
+from fanwise.workload.headers import check_count
 from fanwise.workload.topic import Tau
+from fanwise.workload.topic.files import read_header
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,6 +64,8 @@ def open_inputs(
     spark: SparkSession, path: str | Path, tau: Tau, run: Run, num_partitions: int | None = None
 ) -> Iterator[Inputs]:
     """Read and check a workload, spread subscribers over blocks, and take its fingerprint."""
+    from fanwise.pipeline.shared.tables import read_table
+
     folder = local_path(path)
     header = read_header(folder)
     if num_partitions is None:
@@ -70,9 +74,9 @@ def open_inputs(
     elif num_partitions < 1:
         raise ParameterError("num_partitions", "a whole number >= 1", num_partitions)
     files = {name: folder / f"{name}.parquet" for name in ("topics", "subscribers", "interests")}
-    topics_frame = _read(spark, files["topics"], ("topic", "name", "rate", "bytes"))
-    people = _read(spark, files["subscribers"], ("subscriber", "name"))
-    pairs = _read(spark, files["interests"], ("subscriber", "topic"))
+    topics_frame = read_table(spark, files["topics"], ("topic", "name", "rate", "bytes"))
+    people = read_table(spark, files["subscribers"], ("subscriber", "name"))
+    pairs = read_table(spark, files["interests"], ("subscriber", "topic"))
     threshold = _check_tau(tau, people)
     with ExitStack() as cleanup:
         topics = read_topics(topics_frame, files["topics"], header["topics"])
@@ -112,21 +116,6 @@ def open_inputs(
             num_subscribers=header["subscribers"],
             fingerprint=known,
         )
-
-
-def _read(spark: SparkSession, file: Path, needed: tuple[str, ...]) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    from fanwise.pipeline.store import input_uri
-
-    part_files(file)  # says what is missing
-    frame = spark.read.parquet(input_uri(str(file)))
-    missing = [name for name in needed if name not in frame.columns]
-    if missing:
-        present = ", ".join(map(repr, frame.columns)) or "none"
-        raise WorkloadError(f"{file}: no column {', '.join(map(repr, missing))}; it has {present}.")
-    ids = [name for name in needed if name in ("subscriber", "topic")]
-    return frame.withColumns({name: F.col(name).cast("int") for name in ids})
 
 
 def _with_columns(pairs: DataFrame, people: DataFrame, columns: list[str]) -> DataFrame:
@@ -180,11 +169,7 @@ def _count_followers(pairs: DataFrame, file: Path, header: dict[str, Any]) -> Lo
         )
     followers = np.zeros(num_topics, dtype=np.int64)
     followers[topics] = rows
-    if followers.sum() != header["pairs"]:
-        raise WorkloadError(
-            f"{file.parent / 'workload.json'}: pairs = {header['pairs']}, but {file.name} has "
-            f"{followers.sum()} rows; one of them is cut or stale."
-        )
+    check_count(file.parent, "pairs", header["pairs"], file.name, int(followers.sum()))
     return followers
 
 

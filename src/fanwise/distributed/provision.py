@@ -30,10 +30,11 @@ from fanwise.distributed.provision_passes import (
     place_split,
 )
 from fanwise.distributed.topics import read_topics
+from fanwise.planning.assembling import stated_parameters
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
 from fanwise.provision.allocation import list_machines
-from fanwise.provision.bounds import StopRule
+from fanwise.provision.bounds import BoundSearch
 from fanwise.provision.feasibility import bandwidth_needed, impossible
 from fanwise.provision.machines.packing import (
     Fill,
@@ -45,13 +46,14 @@ from fanwise.provision.machines.packing import (
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.streamed.allocation import lay_out
 from fanwise.provision.streamed.identity import hash_plan
-from fanwise.provision.streamed.measuring import parameters_of, put_together
+from fanwise.provision.streamed.measuring import put_together
 from fanwise.provision.streamed.plan import StreamedPlan
 from fanwise.provision.streamed.scratch import Scratch
 from fanwise.provision.streamed.solve import DEFAULT, find_fill, variants
 from fanwise.provision.streamed.source import MappedWorkload
-from fanwise.workload.files import local_path, read_header
+from fanwise.workload.files import local_path
 from fanwise.workload.topic import Tau
+from fanwise.workload.topic.files import read_header
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,33 +89,28 @@ def solve_on_spark(
     num_partitions
         Into how many blocks subscribers are spread; it does not change the plan.
     master, conf
-        As for :func:`fanwise.pipeline.session.spark_session`.
+        As for :func:`fanwise.pipeline.shared.session.spark_session`.
     """
-    from fanwise.pipeline.apart import Jobs, run_apart
-    from fanwise.pipeline.session import active_session, spark_session, translated_errors
+    from fanwise.pipeline.shared.jobs import run_on_spark
+    from fanwise.pipeline.shared.session import translated_errors
 
     fill = find_fill(algorithm)
     run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress, wants_proof=proof)
-    room = Scratch(scratch)
-    active = active_session()
+    files = Scratch(scratch)
 
-    def work(jobs: Jobs) -> StreamedPlan:
-        with spark_session(master, conf, active) as spark, translated_errors(str(path)):
-            jobs.attach(spark)
-            try:
-                with (
-                    run.progress.step("provisioning on Spark"),
-                    open_inputs(spark, path, tau, run, num_partitions) as inputs,
-                ):
-                    problem = _state_problem(spark, path, inputs, parameters)
-                    return _Solve(spark, problem, inputs, run, room).plan(algorithm, fill)
-            finally:
-                jobs.detach()
+    def work(spark: SparkSession) -> StreamedPlan:
+        with (
+            translated_errors(str(path)),
+            run.progress.step("provisioning on Spark"),
+            open_inputs(spark, path, tau, run, num_partitions) as inputs,
+        ):
+            problem = _state_problem(spark, path, inputs, parameters)
+            return _Solve(spark, problem, inputs, run, files).plan(algorithm, fill)
 
     try:
-        return run_apart(work)
+        return run_on_spark(work, master=master, conf=conf)
     except BaseException:
-        room.close()
+        files.close()
         raise
 
 
@@ -121,7 +118,7 @@ def _state_problem(
     spark: SparkSession, path: str | Path, inputs: Inputs, parameters: Mapping[str, Any]
 ) -> Provisioning:
     """Return the problem as the driver knows it: all topics, no subscribers."""
-    from fanwise.pipeline.store import input_uri
+    from fanwise.pipeline.shared.store import input_uri
 
     folder = local_path(path)
     header = read_header(folder)
@@ -163,32 +160,32 @@ class _Solve:
     """One solve, with what its steps share."""
 
     def __init__(
-        self, spark: SparkSession, problem: Provisioning, inputs: Inputs, run: Run, room: Scratch
+        self, spark: SparkSession, problem: Provisioning, inputs: Inputs, run: Run, scratch: Scratch
     ) -> None:
         self.spark = spark
         self.problem = problem
         self.inputs = inputs
         self.run = run
-        self.room = room
+        self.scratch = scratch
 
     def plan(self, algorithm: str, fill: Fill) -> StreamedPlan:
         problem, run = self.problem, self.run
         chooser, packing = self._choose_and_pack(fill)
         layout = lay_out(packing)
-        allocation = self.room.folder / "allocation.parquet"
+        allocation = self.scratch.folder / "allocation.parquet"
         with run.timed("allocate"):
             self._allocate(chooser, packing, allocation)
             identity = hash_plan(
                 algorithm,
-                parameters_of(problem, run),
+                stated_parameters(problem, run),
                 layout.num_rows,
                 layout.columns(_subscribers(allocation)),
                 list_machines(problem, packing),
             )
-        with run.timed("bound"):
+        with run.timed("bound"), run.progress.step("proving the bound") as step:
             num_pairs = int(self.inputs.followers.sum())
-            rule = StopRule(run, total_price(problem, packing))
-            proven = prove_bound_on_spark(problem, self.inputs, num_pairs, rule)
+            search = BoundSearch(run, step, total_price(problem, packing))
+            proven = prove_bound_on_spark(problem, self.inputs, num_pairs, search)
             has_one_type = len(problem.types_allowed) == 1
             paper_bound = paper_bound_on_spark(problem, self.inputs) if has_one_type else None
         return put_together(
@@ -199,10 +196,10 @@ class _Solve:
             identity=identity,
             fingerprint=self.inputs.fingerprint,
             proven=proven,
-            stopped=rule.stopped,
+            stopped=search.stopped,
             is_enough=True,
             allocation=allocation,
-            scratch=self.room,
+            scratch=self.scratch,
             known={
                 "paper_bound": paper_bound,
                 "subscribers": self.inputs.facts.num_subscribers,
@@ -247,7 +244,7 @@ class _Solve:
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 
-        from fanwise.pipeline.store import local_uri
+        from fanwise.pipeline.shared.store import local_uri
 
         blocks = self.inputs.blocks
         with (

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.distributed.inputs import Inputs
 from fanwise.distributed.partitions import in_order
 from fanwise.distributed.provision_passes import (
@@ -27,13 +28,12 @@ from fanwise.provision.bounds import (
     total_bound,
     whole_price,
 )
-from fanwise.provision.certifying import price_weights, tried_in
 from fanwise.provision.pairs.charges import charge
-from fanwise.provision.pairs.sharing import IsEnough
+from fanwise.provision.pairs.dual_ascent import IsEnough
 from fanwise.provision.problem import Provisioning
-from fanwise.provision.rent import round_up
+from fanwise.provision.proving.rent import round_up
+from fanwise.provision.proving.weights import price_weights, tried_in
 from fanwise.provision.streamed.bounds import Open, gather_core, make_prices, weigh_core
-from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 
 def paper_bound_on_spark(problem: Provisioning, inputs: Inputs) -> float:

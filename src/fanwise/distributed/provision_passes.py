@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
+from fanwise.arrays.tolerance import least_enough
 from fanwise.distributed.blocks import Block
 
 Broadcast = Any
@@ -51,9 +52,7 @@ class Parts(NamedTuple):
 
 def enough_of(demand: FloatArray, *, is_whole: bool) -> FloatArray:
     """Return what is enough for subscribers, as :mod:`fanwise.provision.pairs.charges` does."""
-    from fanwise.workload.topic import RELATIVE_TOLERANCE
-
-    enough: FloatArray = demand * (1 - RELATIVE_TOLERANCE)
+    enough: FloatArray = least_enough(demand)
     return np.ceil(enough) if is_whole else enough
 
 
@@ -181,7 +180,7 @@ class Priceable(NamedTuple):
 
 def price_blocks(batches: Iterable[pa.RecordBatch], question: Broadcast) -> Iterator[Any]:
     """Return the least price of the covers of each block."""
-    from fanwise.provision.certifying import price_block
+    from fanwise.provision.proving.weights import price_covers_of
 
     rates, priced, weights, tried, is_whole = question.value
     for block in unpack(batches):
@@ -194,7 +193,7 @@ def price_blocks(batches: Iterable[pa.RecordBatch], question: Broadcast) -> Iter
             "weight": weights.weight[is_here],
         }
         enough = enough_of(block.demand, is_whole=is_whole)
-        price = price_block(block.rows, rates, enough, priced, items, tried, pieces=1)
+        price = price_covers_of(block.rows, rates, enough, priced, items, tried)(0, len(enough))
         yield pa.RecordBatch.from_pydict({"price": pa.array([float(price)])})
 
 

@@ -22,17 +22,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from fanwise.arrays.tolerance import fits
 from fanwise.distributed.inputs import Inputs, open_inputs
 from fanwise.distributed.select_bounds import Proof, paper_bound
 from fanwise.distributed.select_rounds import Rounds
-from fanwise.distributed.select_search import DEFAULT_GAP, Search
+from fanwise.distributed.select_search import SparkSearch
 from fanwise.errors import ParameterError
+from fanwise.planning.assembling import Made, assemble, limits_asked_for
 from fanwise.planning.identity import plan_id
-from fanwise.planning.plan import Plan, certified_gap
-from fanwise.planning.problem import Run, Stopped
+from fanwise.planning.plan import Plan
+from fanwise.planning.problem import Bound, Measurement, Run
 from fanwise.progress import SILENT, Progress
 from fanwise.select.problem import METRICS, Metric, parse_capacity
-from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau
+from fanwise.workload.topic import Tau
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,7 +72,7 @@ def solve_on_spark(
         Into how many blocks subscribers are spread; by default so that each has a few million
         pairs, and every core has one. It does not change the plan.
     master, conf
-        As for :func:`fanwise.pipeline.session.spark_session`.
+        As for :func:`fanwise.pipeline.shared.session.spark_session`.
     time_limit, gap
         Seconds after which the capacity left is filled in one round, and no further improvement or
         tighter bound is sought; the certified gap at which it is good enough.
@@ -83,109 +85,77 @@ def solve_on_spark(
         With ``parameters["engine"] = "spark"``. After Ctrl-C it is the best so far, and
         ``is_interrupted``; the interrupt is raised again if there is none yet.
     """
-    from fanwise.pipeline.apart import Jobs, run_apart
-    from fanwise.pipeline.session import active_session, spark_session, translated_errors
+    from fanwise.pipeline.shared.jobs import run_on_spark
+    from fanwise.pipeline.shared.session import translated_errors
 
     if metric not in METRICS:
         raise ParameterError("metric", "'binary' or 'fractional'", metric)
     run = Run(time_limit=time_limit, gap=gap, progress=progress, wants_proof=proof)
-    run.default_limits(gap=DEFAULT_GAP)
-    active = active_session()
-    made = _Made()
+    found = _Found()
 
-    def work(jobs: Jobs) -> None:
-        with spark_session(master, conf, active) as spark, translated_errors(str(path)):
-            jobs.attach(spark)
-            try:
-                _solve(spark, made, path, tau, capacity, metric, run, num_partitions)
-            finally:
-                jobs.detach()
+    def work(spark: SparkSession) -> None:
+        with translated_errors(str(path)):
+            _solve(spark, found, path, tau, capacity, metric, run, num_partitions)
 
     try:
-        run_apart(work)
+        run_on_spark(work, master=master, conf=conf)
     except KeyboardInterrupt:
-        if made.search is None or made.search.state is None:
+        if found.search is None or not found.search.has_answer:
             raise
-        made.is_interrupted = True
-    return made.plan(run)
+        found.search.is_interrupted = True
+    return found.plan(run)
 
 
 @dataclass
-class _Made:
+class _Found:
     """What is there of a plan, also when the work on Spark is interrupted."""
 
     parameters: dict[str, Any] = field(default_factory=dict)
     inputs: Inputs | None = None
-    search: Search | None = None
-    is_interrupted: bool = False
+    search: SparkSearch | None = None
 
     def plan(self, run: Run) -> Plan:
         """Put the plan together; only once there is a selection."""
         inputs, search, parameters = self.inputs, self.search, self.parameters
-        if inputs is None or search is None or search.state is None:
+        if inputs is None or search is None:
             raise KeyboardInterrupt
-        served, cost = search.state.served, inputs.cost
-        limits = {"time_limit": run.time_limit, "gap": run.gap}
-        parameters |= {name: value for name, value in limits.items() if value is not None}
+        state, cost = search.answer, inputs.cost
+        served = state.served
+        parameters |= limits_asked_for(run)
         used = float(cost[served].sum())
         topics = np.arange(len(cost), dtype=np.int32)
         tables = {"topics": pa.table({"topic": topics, "served": served, "cost": cost})}
-        proven = search.final_bound()
+        proven = search.close()
         bound = max(proven.value, search.value)
-        is_feasible = used <= parameters["capacity"] * (1 + RELATIVE_TOLERANCE)
-        gap = certified_gap(search.value, bound, is_feasible=is_feasible)
-        run.seconds["total"] = run.elapsed()
-        return Plan(
-            problem="select",
+        is_feasible = bool(fits(used, parameters["capacity"]))
+        metrics = {
+            "used": used,
+            "served": int(np.count_nonzero(served)),
+            "satisfied": state.satisfied,
+            "subscribers": inputs.facts.num_subscribers,
+            "cost_of_everything": float(cost.sum()),
+            "paper_bound": search.paper_bound,
+            "rounds": int(search.work),
+        }
+        made = Made(
+            family="select",
             algorithm=ALGORITHM,
             parameters=parameters,
-            objective=search.value,
-            bound=bound,
-            gap=gap,
-            feasible=is_feasible,
             workload=inputs.fingerprint,
             tables=tables,
-            seconds={part: round(value, 6) for part, value in run.seconds.items()},
-            metrics={
-                "used": used,
-                "served": int(np.count_nonzero(served)),
-                "satisfied": search.state.satisfied,
-                "subscribers": inputs.facts.num_subscribers,
-                "cost_of_everything": float(cost.sum()),
-                "paper_bound": search.paper_bound,
-                "rounds": search.rounds,
-            },
-            id=plan_id("select", ALGORITHM, parameters, tables),
-            is_interrupted=self.is_interrupted,
-            proof=proven.proof if run.wants_proof else None,
-            stopped=self._why_stopped(run, gap),
-            limits=dict(run.limits_in_force),
-            warnings=self._warnings(search, bound, gap),
+            identity=plan_id("select", ALGORITHM, parameters, tables),
+            measured=Measurement(search.value, is_feasible, metrics),
+            proved=Bound(bound, proven.proof),
+            stopped=search.stopped,
+            emptiness=None if search.total else "no subscriber needs anything",
+            trivial_bound=search.total / search.scale,
         )
-
-    def _why_stopped(self, run: Run, gap: float | None) -> Stopped:
-        if self.is_interrupted:
-            return "interrupted"
-        target = DEFAULT_GAP if run.gap is None else run.gap
-        if gap is not None and gap <= target:
-            return "gap"
-        return "limit" if run.is_over() else "exhausted"
-
-    def _warnings(self, search: Search, bound: float, gap: float | None) -> dict[str, str]:
-        """Say what a reader must know before the numbers, as for plans made elsewhere."""
-        if search.total == 0:
-            return {"empty-question": "There is nothing to decide: no subscriber needs anything."}
-        if gap == 0 or bound < search.total / search.scale:
-            return {}
-        return {
-            "no-useful-bound": "No useful bound: what was proven is no better than everything "
-            "there is, so how far the plan is from the best possible is not known."
-        }
+        return assemble(made, run, Plan)
 
 
 def _solve(
     spark: SparkSession,
-    made: _Made,
+    found: _Found,
     path: str | Path,
     tau: Tau,
     capacity: float | str,
@@ -199,7 +169,7 @@ def _solve(
         open_inputs(spark, path, tau, run, num_partitions) as inputs,
     ):
         limit, percent = parse_capacity(capacity, float(inputs.cost.sum()))
-        made.parameters = {
+        found.parameters = {
             "tau": inputs.tau,
             "capacity": limit,
             "capacity_percent": percent,
@@ -207,18 +177,18 @@ def _solve(
             "engine": "spark",
         }
         is_binary = metric == "binary"
-        search = Search(
+        search = SparkSearch(
             run,
+            step,
             scale=share_scale(inputs.facts.num_subscribers * inputs.facts.heaviest),
             counts_heads=is_binary and not inputs.has_weights,
-            step=step,
         )
-        made.inputs, made.search = inputs, search
+        found.inputs, found.search = inputs, search
         rounds = Rounds(inputs, limit, is_binary=is_binary, search=search)
         with run.timed("bound"):
             search.paper_bound = paper_bound(inputs, limit, is_binary=is_binary)
             if search.paper_bound is not None:
-                search.prove(search.paper_bound, "paper")
+                search.prove_by("paper", search.paper_bound)
         with run.timed("rounds"):
             rounds.fill(rounds.begin())
             rounds.improve()

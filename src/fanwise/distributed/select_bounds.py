@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, LongArray
+from fanwise.arrays.tolerance import most_within
 from fanwise.distributed.blocks import Blocks
 from fanwise.distributed.inputs import Inputs
 from fanwise.distributed.select_certificate import gather_tables, num_sets_for
 from fanwise.distributed.select_passes import CountPrices, Fit, Pay
-from fanwise.distributed.select_search import Search
+from fanwise.distributed.select_search import SparkSearch
 from fanwise.select.relaxing.inequalities import ENOUGH
-from fanwise.select.relaxing.relaxation import fractional_knapsack, project_shares
-from fanwise.workload.topic import RELATIVE_TOLERANCE
+from fanwise.select.relaxing.knapsack import fractional_knapsack
+from fanwise.select.relaxing.relaxation_kernels import project_shares
 
 FITS, ITERATIONS = 12, 3
 """How often inequalities are fitted, and iterations after each fit."""
@@ -35,10 +36,12 @@ WORTHWHILE = 1e-5
 class Proof:
     """Prices in the partitions and shares on the driver, improved in turns (PDHG)."""
 
-    def __init__(self, inputs: Inputs, limit: float, *, is_binary: bool, search: Search) -> None:
+    def __init__(
+        self, inputs: Inputs, limit: float, *, is_binary: bool, search: SparkSearch
+    ) -> None:
         self._inputs = inputs
         self._cost = inputs.cost
-        self._room = limit * (1 + RELATIVE_TOLERANCE)
+        self._room = most_within(limit)
         self._is_binary = is_binary
         self._search = search
         self._theta = 0.0
@@ -48,9 +51,9 @@ class Proof:
 
     def run(self) -> None:
         """Lower the search's bound until it is good enough, or fits gain nothing more."""
-        state = self._search.state
-        if state is None or self._search.is_over():
+        if self._search.is_over():
             return
+        state = self._search.answer
         self._shares: FloatArray = state.served.astype(np.float64)
         with ExitStack() as cleanup:
             # Broadcast variables live until the end: Spark needs them to make lost blocks again.
@@ -105,12 +108,13 @@ class Proof:
         unpaid = (self._search.total - paid) / self._search.scale
         bound = unpaid + fractional_knapsack(profit, self._cost, self._room)
         self._reached = min(self._reached, bound)
-        if self._search.prove(bound):
+        if self._search.prove_by("prices", bound):
             self._best = blocks, steps
 
     def _keep_tables(self) -> None:
         """Keep the certificate of the best bound, if prices proved it."""
-        if self._best is not None and self._search.bounds["prices"] <= self._search.bound:
+        bounds = self._search.bounds
+        if self._best is not None and bounds["prices"] <= min(bounds.values()):
             blocks, steps = self._best
             self._search.tables = gather_tables(self._inputs, blocks, steps, self._num_sets)
 
@@ -123,7 +127,7 @@ class Proof:
 
 
 def paper_bound(inputs: Inputs, limit: float, *, is_binary: bool) -> float | None:
-    """Return the bound of Setty et al. (see :func:`fanwise.select.bounds.paper_bound`).
+    """Return the bound of Setty et al. (see :func:`fanwise.select.bounds.paper_bounds`).
 
     Distinct prices are sorted on Spark. The driver sees a sum per partition, and the rows of the
     one partition in which the capacity runs out.
@@ -143,7 +147,7 @@ def paper_bound(inputs: Inputs, limit: float, *, is_binary: bool) -> float | Non
     try:
         spent = F.sum(F.col("price") * F.col("count"))
         parts = prices.groupBy("part").agg(spent, F.sum("count")).collect()
-        count, left = 0, limit * (1 + RELATIVE_TOLERANCE) / ENOUGH
+        count, left = 0, most_within(limit) / ENOUGH
         for part, total, many in sorted(parts):
             if total <= left:
                 count, left = count + many, left - total

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fanwise.arrays.csr import list_ranges
 from fanwise.distributed.blocks import Blocks
 from fanwise.distributed.inputs import Inputs
 from fanwise.distributed.select_passes import Settle
@@ -59,9 +60,6 @@ def gather_tables(
         own = ids[needs]
         stored.prices[own] = block.prices
         stored.parts[own] = block.parts.reshape(-1, num_sets)
-        many_each = degree[own]
-        first = np.cumsum(many_each) - many_each
-        places = np.repeat(start[own] - first, many_each) + np.arange(len(block.sets))
-        stored.sets[places] = block.sets
+        stored.sets[list_ranges(start[own], degree[own])] = block.sets
     tables = tables_of(stored, has_limit=False)
     return tables if size_of(tables) <= allowed_for(many, len(inputs.cost)) else None

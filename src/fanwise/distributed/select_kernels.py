@@ -28,6 +28,7 @@ def add_benefits(
 
     An unserved topic is promised min(1, rate / what is missing) by each unsatisfied follower (Alg.
     1 of Setty et al.); a served one holds the followers that would not be satisfied without it.
+    Changes ``amounts``.
     """
     value, satisfied = 0, 0
     for row in range(len(indptr) - 1):
@@ -64,7 +65,10 @@ def add_gains(
     tolerance: float,
     amounts: LongArray,
 ) -> tuple[int, int]:
-    """Fractional: what serving or dropping each topic alone would change; (value, satisfied)."""
+    """Fractional: what serving or dropping each topic alone would change; (value, satisfied).
+
+    Changes ``amounts``.
+    """
     value, satisfied = 0, 0
     for row in range(len(indptr) - 1):
         start, stop = indptr[row], indptr[row + 1]
@@ -101,7 +105,7 @@ def add_profits(
     """Add up what subscribers pay for each topic, rounded up; returns what they pay in all.
 
     The latter is price x (1 - constant), rounded down: both ways keep the bound valid (see
-    :mod:`fanwise.select.relaxing.relaxation`).
+    :mod:`fanwise.select.relaxing.relaxation`). Changes ``amounts``.
     """
     paid = 0
     for row in range(len(indptr) - 1):

@@ -13,16 +13,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.arrays.csr import LongArray
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.distributed.blocks import Block, Hints
 from fanwise.select.relaxing.inequalities import ENOUGH, NUM_SETS
-from fanwise.workload.topic import RELATIVE_TOLERANCE
+from fanwise.select.relaxing.knapsack import prices_within
 
 Broadcast = Any
 """A variable that workers read by ``.value``."""
 
 
 @dataclass(frozen=True)
-class Look:
+class Measure:
     """The pass that adds up what topics bring or hold; totals: value, satisfied, all weight."""
 
     rates: Broadcast
@@ -99,7 +100,7 @@ class Fit:
         block = block._replace(
             coefficients=coefficients,
             constants=np.zeros(many, dtype=np.float32),
-            prices=price_ceiling(block),
+            prices=prices_within(block.weight, block.weight),
             sets=sets,
             parts=parts.ravel(),
         )
@@ -149,7 +150,7 @@ class Pay:
         if len(self.steps) > 1:
             return (after,)
         before = self._add(block, block.prices.copy(), amounts[num_topics : 2 * num_topics])
-        self._add(block, price_ceiling(block), amounts[2 * num_topics :])
+        self._add(block, prices_within(block.weight, block.weight), amounts[2 * num_topics :])
         return after, before
 
     def _add(self, block: Block, prices: Hints, amounts: LongArray) -> int:
@@ -174,26 +175,18 @@ class CountPrices:
     rates: Broadcast
 
     def __call__(self, block: Block) -> pa.RecordBatch:
-        from fanwise.select.kernels import smallest_rates
+        from fanwise.select.topic_kernels import smallest_rates
 
         least = smallest_rates(block.indptr, block.indices, self.rates.value)
         price, count = np.unique(np.maximum(block.demand, least), return_counts=True)
         return pa.RecordBatch.from_pydict({"price": price, "count": count.astype(np.int64)})
 
 
-def price_ceiling(block: Block) -> Hints:
-    """Return the highest prices: the weights, rounded down."""
-    prices = block.weight.astype(np.float32)
-    too_high = prices > block.weight
-    prices[too_high] = np.nextafter(prices[too_high], np.float32(0.0))
-    return prices
-
-
 def moved_prices(block: Block, steps: tuple[Broadcast, ...]) -> Hints:
     """Return the prices after some steps of the primal-dual method, given the shares at each."""
-    from fanwise.select.relaxing.relaxation import move_prices, sum_coefficients
+    from fanwise.select.relaxing.relaxation_kernels import move_prices, sum_coefficients
 
-    ceiling, many = price_ceiling(block), len(block.demand)
+    ceiling, many = prices_within(block.weight, block.weight), len(block.demand)
     row_sums = np.empty(many, dtype=np.float32)
     sum_coefficients(block.indptr, block.coefficients, 0, many, row_sums)
     step = (ceiling / np.maximum(row_sums, np.float32(1e-3))).astype(np.float32)

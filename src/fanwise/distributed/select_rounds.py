@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
 from fanwise.distributed.inputs import Inputs
-from fanwise.distributed.select_passes import Look
-from fanwise.distributed.select_search import Search, Served, State
-from fanwise.select.relaxing.relaxation import fractional_knapsack
-from fanwise.workload.topic import RELATIVE_TOLERANCE
+from fanwise.distributed.select_passes import Measure
+from fanwise.distributed.select_search import SparkSearch, State
+from fanwise.select.problem import Served
+from fanwise.select.relaxing.knapsack import fractional_knapsack
 
 Topics = npt.NDArray[np.int64]
 
@@ -26,24 +27,26 @@ DROPS = (0.1,)
 class Rounds:
     """Makes selections and offers each to the search."""
 
-    def __init__(self, inputs: Inputs, limit: float, *, is_binary: bool, search: Search) -> None:
+    def __init__(
+        self, inputs: Inputs, limit: float, *, is_binary: bool, search: SparkSearch
+    ) -> None:
         self._inputs = inputs
         self._cost = inputs.cost
         self._limit = limit
-        self._room = limit * (1 + RELATIVE_TOLERANCE)
+        self._room = most_within(limit)
         self._is_binary = is_binary
         self._search = search
 
     def begin(self) -> State:
-        """Look at the empty selection, which proves a first bound: the knapsack of topics alone."""
+        """Measure the empty selection, which proves a first bound: the knapsack of topics alone."""
         nothing = np.zeros(len(self._cost), dtype=bool)
-        state, self._search.total = self._look(nothing)
+        state, self._search.total = self._measure(nothing)
         # Amounts are rounded down, by less than a unit each; a hair more is what a hair less than
         # tau_v, the threshold of satisfaction, allows.
         profit = (state.amounts + self._inputs.followers) / self._search.scale
         alone = fractional_knapsack(profit, self._cost, self._room) * (1 + 2 * RELATIVE_TOLERANCE)
-        self._search.prove(alone, "alone")
-        self._search.prove(self._search.total / self._search.scale, "everybody")
+        self._search.prove_by("alone", alone)
+        self._search.prove_by("everybody", self._search.total / self._search.scale)
         return state
 
     def fill(self, empty: State) -> None:
@@ -56,17 +59,17 @@ class Rounds:
         if len(alone) and alone.max() > state.value:
             served = empty.served.copy()
             served[np.argmax(alone)] = True
-            self._grow(self._look(served)[0])
+            self._grow(self._measure(served)[0])
 
     def improve(self) -> None:
         """Drop what holds least per cost and fill the capacity again."""
         for part in DROPS:
-            best = self._search.state
-            if best is None or self._search.is_over():
+            if self._search.is_over():
                 break
+            best = self._search.answer
             kept = drop_weakest(best, self._cost, part * self._limit)
             if not np.array_equal(kept, best.served):
-                self._grow(self._look(kept)[0])
+                self._grow(self._measure(kept)[0])
 
     def _grow(self, state: State) -> State:
         """Serve batches of topics until nothing helps or fits; in one batch once time is up."""
@@ -81,20 +84,20 @@ class Rounds:
                 break
             served = state.served.copy()
             served[batch] = True
-            state, _ = self._look(served)
+            state, _ = self._measure(served)
             if is_last:
                 break
         return state
 
-    def _look(self, served: Served) -> tuple[State, int]:
+    def _measure(self, served: Served) -> tuple[State, int]:
         """Pass over all subscribers with a set of served topics; also the weight of all."""
         with self._inputs.blocks.broadcast(served) as everywhere:
-            work = Look(
+            work = Measure(
                 self._inputs.rates_everywhere, everywhere, self._search.scale, self._is_binary
             )
             amounts, totals = self._inputs.blocks.sums(work)
         state = State(served, amounts, int(totals[0]), int(totals[1]))
-        self._search.offer(state)
+        self._search.consider(state)
         return state, int(totals[2])
 
 

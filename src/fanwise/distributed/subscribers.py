@@ -16,6 +16,7 @@ from fanwise.arrays.text import flat_text
 from fanwise.distributed.partitions import in_order
 from fanwise.errors import WorkloadError
 from fanwise.workload import validation
+from fanwise.workload.headers import check_count
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -63,11 +64,7 @@ class Subscribers:
     def _check(self, file: Path, count: int) -> None:
         found = self._frame.select("first", "last", "count", "trouble").collect()
         rows = sum(row["count"] for row in found)
-        if rows != count:
-            raise WorkloadError(
-                f"{file.parent / 'workload.json'}: subscribers = {count}, but {file.name} has "
-                f"{rows} rows; one of them is cut or stale."
-            )
+        check_count(file.parent, "subscribers", count, file.name, rows)
         expected = 0
         for row in found:
             if row["trouble"] is not None:

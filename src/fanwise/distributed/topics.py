@@ -1,4 +1,4 @@
-"""The table of topics on the driver: one entry per topic is what it has room for."""
+"""The table of topics on the driver: it can hold one entry per topic."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray
-from fanwise.errors import WorkloadError
 from fanwise.workload import validation
+from fanwise.workload.headers import check_count
+from fanwise.workload.topic.validation import check_rates
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,11 +29,7 @@ def read_topics(frame: DataFrame, file: Path, count: int) -> Topics:
     """Fetch and check the topics."""
     optional = ["cost"] if "cost" in frame.columns else []
     table: pa.Table = frame.select("topic", "name", "rate", "bytes", *optional).toArrow()
-    if table.num_rows != count:
-        raise WorkloadError(
-            f"{file.parent / 'workload.json'}: topics = {count}, but {file.name} has "
-            f"{table.num_rows} rows; one of them is cut or stale."
-        )
+    check_count(file.parent, "topics", count, file.name, table.num_rows)
 
     def place(column: str, row: int | None = None) -> str:
         return f"{file}: column {column!r}" + ("" if row is None else f", row {row}")
@@ -47,7 +44,7 @@ def read_topics(frame: DataFrame, file: Path, count: int) -> Topics:
 
     names = validation.names(table.column("name"), "name", place)
     rates = numbers("rate")
-    validation.check_rates(rates, place)
+    check_rates(rates, place)
     return Topics(
         rates=rates,
         message_bytes=numbers("bytes"),

@@ -32,11 +32,7 @@ NAMED_COLUMNS = {
 
 def named_tables(plan: Plan, workload: TopicWorkload) -> dict[str, pa.Table]:
     """Return the plan's tables with names in place of ids."""
-    if plan.workload != workload.hash:
-        raise PlanError(
-            f"the plan was made for workload {plan.workload[:12]}…, not this one "
-            f"({workload.hash[:12]}…); give the workload it was made for."
-        )
+    plan.check_made_for(workload)
     name_of = {
         column: getattr(workload, f"{kind}_names")
         for column, kind in NAMED_COLUMNS.items()

@@ -18,17 +18,27 @@ def plan_id(
     problem: str, algorithm: str, parameters: Mapping[str, Any], tables: Mapping[str, pa.Table]
 ) -> str:
     """Hash what makes a plan this plan; row order and timings do not count."""
-    head = {"problem": problem, "algorithm": algorithm, "parameters": plain(parameters)}
-    text = json.dumps(head, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    digest = hashlib.sha256(text.encode())
+    digest = begin_digest(problem, algorithm, parameters)
     keys = find_family(problem).keys
     for name in sorted(tables):
-        table = sort_rows(tables[name], keys[name])
-        digest.update(f"\n{name} {table.num_rows}".encode())
-        for column in sorted(table.column_names):
-            digest.update(f"\n{column} ".encode())
-            add_column(digest, table.column(column))
-    return digest.hexdigest()
+        add_table(digest, name, tables[name], keys[name])
+    return str(digest.hexdigest())
+
+
+def begin_digest(problem: str, algorithm: str, parameters: Mapping[str, Any]) -> Any:
+    """Return a digest of all but the tables, which follow by name."""
+    head = {"problem": problem, "algorithm": algorithm, "parameters": plain(parameters)}
+    text = json.dumps(head, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode())
+
+
+def add_table(digest: Any, name: str, table: pa.Table, keys: tuple[str, ...]) -> None:
+    """Add a table, its rows sorted by key, to a digest."""
+    table = sort_rows(table, keys)
+    digest.update(f"\n{name} {table.num_rows}".encode())
+    for column in sorted(table.column_names):
+        digest.update(f"\n{column} ".encode())
+        add_column(digest, table.column(column))
 
 
 def sort_rows(table: pa.Table, keys: tuple[str, ...]) -> pa.Table:

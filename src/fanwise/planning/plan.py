@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,13 +20,14 @@ from fanwise.planning.identity import plan_id
 from fanwise.planning.outputs import PLAN
 from fanwise.planning.outputs import PLAN_FORMAT as FORMAT
 from fanwise.planning.proof import Proof, read_proof, write_proof
-from fanwise.workload.files import local_path, part_files, read_json
+from fanwise.workload.files import local_path, part_files
 from fanwise.workload.folders import atomic_folder
+from fanwise.workload.headers import read_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fanwise.planning.problem import Bound, Outcome, Problem, Run
+    from fanwise.planning.explanation import Explanation
     from fanwise.planning.verify import Verification
     from fanwise.workload.topic import TopicWorkload
 
@@ -113,7 +113,7 @@ class Plan:
     @property
     def stopped_by(self) -> str:
         """Why the algorithm ended, in words, with the limit that ended it."""
-        from fanwise.wording import percent
+        from fanwise.formatting import percent
 
         words = {
             "gap": f"the gap asked for ({percent(self.limits.get('gap'))})",
@@ -138,6 +138,22 @@ class Plan:
     def plot(self, workload: TopicWorkload | None = None) -> Figure:
         """Draw the family's main picture of this plan."""
         return next(iter(self.figures(workload).values()))
+
+    def explain(self, workload: TopicWorkload | None = None, **about: str | int) -> Explanation:
+        """Say why the plan is what it is, or why one item of it is.
+
+        Parameters
+        ----------
+        workload
+            What the plan was made for; by default the one it was made from or read with.
+        about
+            One item: ``topic="t42"``, ``subscriber="ann"`` or ``machine=3``, as far as the family
+            explains such items.
+        """
+        explanation: Explanation = load(find_family(self.problem).explain)(
+            self._source(workload), self, **about
+        )
+        return explanation
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the plan so that the folder appears whole or not at all."""
@@ -171,72 +187,19 @@ class Plan:
             "fanwise": self.version,
         }
 
+    def check_made_for(self, workload: Any) -> None:
+        """Raise if the plan was made for another workload."""
+        if self.workload != workload.hash:
+            raise PlanError(
+                f"the plan was made for workload {self.workload[:12]}…, not this one "
+                f"({workload.hash[:12]}…); give the workload it was made for."
+            )
+
     def _source(self, workload: TopicWorkload | None) -> TopicWorkload:
         source = workload if workload is not None else self.source
         if source is None:
             raise ParameterError("workload", "given: this plan was read without one", None)
         return source
-
-
-def make_plan(
-    problem: Problem, algorithm: str, outcome: Outcome, proved: Bound | None, run: Run
-) -> Plan:
-    """Measure an outcome and put the plan together."""
-    with run.timed("measure"):
-        measured = problem.measure(outcome.tables)
-    parameters = _jsonable(
-        {**problem.parameters(), "seed": run.seed, **_limits(run), **dict(run.settings)}
-    )
-    tables = dict(outcome.tables)
-    objective = float(measured.objective)
-    bound = None if proved is None else float(proved.value)
-    if not math.isfinite(objective):
-        raise ParameterError(
-            "workload", "of sizes, prices and limits whose products stay below 1e308", objective
-        )
-    gap = certified_gap(objective, bound, is_feasible=measured.is_feasible)
-    is_interrupted = outcome.is_interrupted or outcome.stopped == "interrupted"
-    run.seconds["total"] = run.elapsed()
-    return Plan(
-        problem=problem.family,
-        algorithm=algorithm,
-        parameters=parameters,
-        objective=objective,
-        bound=bound,
-        gap=gap,
-        feasible=measured.is_feasible,
-        workload=problem.workload.hash,
-        tables=tables,
-        seconds={part: round(value, 6) for part, value in run.seconds.items()},
-        metrics=_jsonable({**measured.metrics, **outcome.metrics}),
-        id=plan_id(problem.family, algorithm, parameters, tables),
-        is_interrupted=is_interrupted,
-        proof=proved.proof if proved is not None and run.wants_proof else None,
-        stopped="interrupted" if is_interrupted else outcome.stopped or "exhausted",
-        limits=dict(run.limits_in_force),
-        warnings=warnings_for(problem, bound, gap),
-        source=problem.workload,
-    )
-
-
-def warnings_for(problem: Problem, bound: float | None, gap: float | None) -> dict[str, str]:
-    """Return what a reader must know before the numbers of a plan, by a short code."""
-    nothing = problem.emptiness()
-    if nothing is not None:
-        return {"empty-question": f"There is nothing to decide: {nothing}."}
-    trivial = problem.trivial_bound()
-    if bound is None or trivial is None or gap == 0:
-        return {}
-    says_nothing = (
-        bound >= trivial if find_family(problem.family).sense == "max" else bound <= trivial
-    )
-    if not says_nothing:
-        return {}
-    everything = "everything there is" if find_family(problem.family).sense == "max" else "nothing"
-    return {
-        "no-useful-bound": f"No useful bound: what was proven is no better than {everything}, so "
-        "how far the plan is from the best possible is not known."
-    }
 
 
 def read_plan(path: str | Path, workload: TopicWorkload | None = None) -> Plan:
@@ -378,21 +341,3 @@ def check_keys(path: Path, table: pa.Table | pa.RecordBatch, keys: Sequence[str]
             raise PlanError(f"{path}: column {key!r} has type {column.type}, int32 is needed.")
         if column.null_count:
             raise PlanError(f"{path}: column {key!r} has an empty cell; every row needs an id.")
-
-
-def _limits(run: Run) -> dict[str, float]:
-    limits = {"time_limit": run.time_limit, "gap": run.gap}
-    return {name: value for name, value in limits.items() if value is not None}
-
-
-def _jsonable(value: Any) -> Any:
-    """Turn NumPy scalars into Python's, and what is not finite into null."""
-    if isinstance(value, Mapping):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -91,6 +92,20 @@ class Run:
     def is_over(self) -> bool:
         """Whether the time limit has passed."""
         return self.time_limit is not None and self.elapsed() >= self.time_limit
+
+    def time_left(self) -> float:
+        """Return the seconds up to the time limit; without one there is no end of them."""
+        return math.inf if self.time_limit is None else max(0.0, self.time_limit - self.elapsed())
+
+    def part(self, share: float) -> Run:
+        """Return a run that may take a share of the time that is left, and is this one otherwise.
+
+        What limits it keeps is noted nowhere: they follow from those of this run.
+        """
+        if self.time_limit is None:
+            return replace(self, limits_in_force={})
+        limit = self.elapsed() + share * self.time_left()
+        return replace(self, time_limit=limit, limits_in_force={})
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
@@ -198,6 +213,13 @@ class Problem(ABC):
         value = self.bound_within(outcome, run) if outcome.bound is None else outcome.bound
         return None if value is None else Bound(value)
 
+    def judge(self, objective: float, bound: float | None) -> dict[str, Any]:
+        """Return metrics that follow from the objective of a plan and the bound; none by default.
+
+        They say the same of plans of all engines.
+        """
+        return {}
+
     def trivial_bound(self) -> float | None:
         """Return the bound that says nothing, all there is or nothing at all; None if unknown."""
         return None
@@ -251,7 +273,7 @@ class Problem(ABC):
         InfeasibleError
             When no plan at all exists.
         """
-        from fanwise.planning.plan import make_plan
+        from fanwise.planning.assembling import make_plan
 
         _check_limits(seed, time_limit, gap)
         _check_sizes(self.parameters())

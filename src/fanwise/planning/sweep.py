@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fanwise.errors import InfeasibleError
 from fanwise.planning.families import find_family
+from fanwise.planning.family import load
 from fanwise.planning.plan import Plan, certified_gap
 from fanwise.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from fanwise.planning.problem import Problem
-
-METRICS: Mapping[str, tuple[str, ...]] = {
-    "select": ("used", "served", "satisfied"),
-    "provision": ("vms", "cost_machines", "cost_bandwidth"),
-    "connect": ("support", "edges", "max_degree"),
-    "assign": ("lbf", "late", "rms_delay", "load_stdev"),
-    "wire": ("access", "core", "overloaded"),
-}
-"""What is kept of a plan's metrics at each point, by family."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +127,35 @@ def sweep(
     return Sweep(tuple(points))
 
 
+def sweep_from_one_run(
+    problem: Problem, axes: Mapping[str, Sequence[Any]], *, progress: Progress = SILENT
+) -> Sweep:
+    """Return the points of whole curves, each from a single run.
+
+    Parameters
+    ----------
+    axes
+        The values to try by parameter: that of the family's curve, and any others, which have one
+        curve for each combination.
+    """
+    curve = find_family(problem.family).curve
+    assert curve is not None
+    others = {name: values for name, values in axes.items() if name != curve.along}
+    changes = [dict(zip(others, values, strict=True)) for values in product(*others.values())]
+    for change in changes:
+        change_problem(problem, change)  # refuses a bad value before any work
+    points: list[Point] = []
+    for change in changes:
+        variant = change_problem(problem, change)
+        found: Sweep = load(curve.target)(variant, axes[curve.along], progress=progress)
+        points += [
+            replace(point, parameters={**change, **point.parameters}) for point in found.points
+        ]
+        if found.is_interrupted:
+            return Sweep(tuple(points), is_interrupted=True)
+    return Sweep(tuple(points))
+
+
 def change_problem(problem: Problem, change: Mapping[str, Any]) -> Problem:
     """Return the problem with other parameters, checked anew."""
     return problem.changed(change)
@@ -156,7 +178,7 @@ def _point(plan: Plan, change: Mapping[str, Any]) -> Point:
         feasible=plan.feasible,
         is_exact=True,
         algorithm=plan.algorithm,
-        metrics={name: plan.metrics[name] for name in METRICS[plan.problem]},
+        metrics={name: plan.metrics[name] for name in find_family(plan.problem).curve_metrics},
         seconds=plan.seconds["total"],
     )
 
@@ -169,7 +191,7 @@ def _no_plan(problem: Problem, change: Mapping[str, Any], algorithm: str | None)
         feasible=False,
         is_exact=True,
         algorithm=algorithm or find_family(problem.family).default,
-        metrics=dict.fromkeys(METRICS[problem.family]),
+        metrics=dict.fromkeys(find_family(problem.family).curve_metrics),
     )
 
 

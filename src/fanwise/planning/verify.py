@@ -251,7 +251,7 @@ def _check_parameters(family: Family, plan: Plan) -> Iterator[Check]:
     except ParameterError as error:
         yield Check("algorithm", str(error).rstrip("."))
         return
-    knobs = {key: knob for entry in algorithms for key, knob in entry.settings.items()}
+    knobs = {key: knob.kind for entry in algorithms for key, knob in entry.settings.items()}
     for name, value in plan.parameters.items():
         where = f"parameters.{name}"
         if _is_number(value) and not -LARGEST <= value <= LARGEST:
@@ -266,7 +266,7 @@ def _check_parameters(family: Family, plan: Plan) -> Iterator[Check]:
             is_right = knobs[name].allows(value)
             yield expect(where, is_right, f"must be {knobs[name].constraint}, got {value!r}")
         else:
-            is_known = name in family.parameters
+            is_known = name in family.recorded
             yield expect(where, is_known, f"is no parameter of {family.name}")
 
 

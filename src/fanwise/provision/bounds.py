@@ -1,4 +1,17 @@
-"""Proven lower bounds on the money that any plan costs."""
+"""Proven lower bounds on the money that any plan costs.
+
+Guarantee
+    No plan that keeps its limits within the tolerance of verification costs less.
+
+Complexity
+    The paper's bound takes one pass over the pairs; ours a few, and the dual ascent of
+    :mod:`fanwise.provision.pairs.dual_ascent` on what they leave undecided.
+
+References
+----------
+    V. Setty, R. Vitenberg, G. Kreitz, G. Urdaneta, M. van Steen: Cost-effective resource allocation
+    for deploying pub/sub on cloud. Research report 436, University of Oslo, 2014, appendix A.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +23,29 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray
-from fanwise.planning.plan import certified_gap
-from fanwise.planning.problem import Run, Stopped
-from fanwise.provision.certifying import (
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, least_enough, most_within
+from fanwise.planning.problem import Bound, Run
+from fanwise.planning.proof import Proof
+from fanwise.planning.search import Search
+from fanwise.planning.stopping import limits_of
+from fanwise.progress import Step
+from fanwise.provision.pairs.charges import charge, pairs_held, prices_with_rent, whole_demand
+from fanwise.provision.pairs.core import find_core
+from fanwise.provision.pairs.core_kernels import count_forced_pairs
+from fanwise.provision.pairs.dual_ascent import IsEnough, never, share
+from fanwise.provision.pairs.pair_kernels import count_fewest_pairs, cover_fractionally
+from fanwise.provision.pairs.passes import NO_DEADLINES, Deadlines, pass_over
+from fanwise.provision.problem import Provisioning
+from fanwise.provision.proving.rent import Offer, least_rent, round_up
+from fanwise.provision.proving.weights import (
     Weights,
     no_weights,
-    price_block,
+    price_covers_of,
     price_weights,
     slice_weights,
     tried_in,
     weigh,
 )
-from fanwise.provision.pairs.charges import charge, pairs_held, prices_with_rent, whole_demand
-from fanwise.provision.pairs.core import find_core
-from fanwise.provision.pairs.core_kernels import count_forced_pairs
-from fanwise.provision.pairs.pair_kernels import count_fewest_pairs, cover_fractionally
-from fanwise.provision.pairs.sharing import IsEnough, never, share
-from fanwise.provision.problem import Provisioning
-from fanwise.provision.rent import Offer, least_rent, round_up
-from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 SUM_ROUNDING = 2.0**-52
 """What a sum can lose by rounding, per number added up."""
@@ -57,32 +74,39 @@ class Proven(NamedTuple):
     value: float
     tables: Mapping[str, pa.Table]
 
+    @property
+    def proof(self) -> Proof:
+        """The certificate."""
+        return Proof(kind="duals", tables=self.tables, proves=self.value)
+
 
 def proven_bound(problem: Provisioning, is_enough: IsEnough = never) -> float:
     """Return what every plan costs at least; see :func:`prove_bound`."""
     return prove_bound(problem, is_enough).value
 
 
-def prove_bound(problem: Provisioning, is_enough: IsEnough = never) -> Proven:
+def prove_bound(
+    problem: Provisioning, is_enough: IsEnough = never, deadlines: Deadlines = NO_DEADLINES
+) -> Proven:
     """Return what every plan costs at least, with the types of machine that may be rented.
 
     Traffic: each subscriber is sent a cover of its threshold, and each topic that is carried comes
     in at least once, and at least once per so many pairs as the largest machine holds; the least
-    price of both together is bounded by dual ascent (see :mod:`fanwise.provision.pairs.sharing`).
+    price of both together is bounded by :mod:`fanwise.provision.pairs.dual_ascent`.
     Rent: see :func:`rent_by_bytes`.
 
     The total is at least the least price of traffic plus the least rent for the least bytes. And
     every byte takes bandwidth, so it is at least the least price of traffic with a byte's cheapest
     rent on top. Where a byte costs the same in and out, the first is never less; else the larger
     one counts. The bound holds for every plan that keeps its limits within the tolerance of
-    verification. Nothing is swept once a bound is enough.
+    verification. Nothing is swept once a bound is enough, or the time is over.
 
     What is returned is what the certificate proves, by its own numbers (see
-    :mod:`fanwise.provision.certifying`).
+    :mod:`fanwise.provision.proving.weights`).
     """
     if not np.any(problem.demand > 0):
         return total_bound(problem, no_traffic, is_enough)._replace(value=0.0)
-    return total_bound(problem, partial(prove_traffic, problem), is_enough)
+    return total_bound(problem, partial(prove_traffic, problem, deadlines=deadlines), is_enough)
 
 
 class Traffic(NamedTuple):
@@ -101,29 +125,20 @@ def no_traffic(in_price: float, out_price: float, is_enough: IsEnough) -> Traffi
     return Traffic(0.0, no_weights())
 
 
-class StopRule:
-    """Says whether a bound is enough for a plan of some cost, or the time is over.
+class BoundSearch(Search[float]):
+    """The search for a bound on what plans cost, given one that costs so much.
 
-    Attributes
-    ----------
-    stopped
-        Why it said so, or that nothing was left to try.
+    Called with a bound, it says whether that is enough: close to the cost as asked for, or the last
+    one for which there was time.
     """
 
-    def __init__(self, run: Run, cost: float) -> None:
-        self._run = run
-        self._cost = cost
-        self.stopped: Stopped = "exhausted"
+    def __init__(self, run: Run, step: Step, cost: float) -> None:
+        super().__init__(run, step, "min", limits_of(run), unit="cost")
+        self.offer(cost, cost)
 
     def __call__(self, bound: float) -> bool:
-        gap = certified_gap(self._cost, bound, is_feasible=True)
-        if self._run.gap is not None and gap is not None and gap <= self._run.gap:
-            self.stopped = "gap"
-        elif self._run.is_over():
-            self.stopped = "limit"
-        else:
-            return False
-        return True
+        self.prove(Bound(bound))
+        return self.is_over()
 
 
 def total_bound(
@@ -153,39 +168,43 @@ def total_bound(
     if is_enough(separate.value):
         return separate
     both = traffic(*prices_with_rent(problem), is_enough)
-    together = both.least * (1 - RELATIVE_TOLERANCE)
+    together = least_enough(both.least)
     if together <= separate.value:
         return separate
     return Proven(together, both.weights.tables("together"))
 
 
-def traffic_bound(
-    problem: Provisioning, in_price: float, out_price: float, is_enough: IsEnough = never
-) -> float:
-    """Return what any plan's traffic costs at least, at these prices per byte."""
-    return prove_traffic(problem, in_price, out_price, is_enough).least
-
-
 def prove_traffic(
-    problem: Provisioning, in_price: float, out_price: float, is_enough: IsEnough = never
+    problem: Provisioning,
+    in_price: float,
+    out_price: float,
+    is_enough: IsEnough = never,
+    deadlines: Deadlines = NO_DEADLINES,
 ) -> Traffic:
-    """Return what any plan's traffic costs at least at these prices per byte, and why."""
+    """Return what any plan's traffic costs at least at these prices per byte, and why.
+
+    When the time is over, subscribers that were not looked at share no copies; and covers that are
+    not priced yet may be taken in part, which is no more than what a checker will find.
+    """
     workload = problem.workload
     charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE)
     enough, rates = whole_demand(problem, RELATIVE_TOLERANCE), rates_that_fit(problem)
-    core = find_core(problem, charges, enough, rates)
+    core = find_core(problem, charges, enough, rates, is_over=deadlines.settling)
     shares = share(core, is_enough=is_enough).shares
-    rows = core.rows
-    starts = workload.interests.indptr
-    places = (rows.pair - starts[rows.subscriber[rows.row]]).astype(np.int32)
+    undecided = core.undecided
+    indptr, topics = workload.interests
+    places = (undecided.pair - indptr[undecided.subscriber[undecided.row]]).astype(np.int32)
     always_even = core.pair_price > charges.outgoing
     followers = workload.num_followers
-    weights = weigh(rows, shares, places, followers, always_even, workload.num_subscribers)
+    weights = weigh(undecided, shares, places, followers, always_even, workload.num_subscribers)
     priced = price_weights(weights, charges, followers, core.num_forced)
     items = slice_weights(weights, 0, workload.num_subscribers)
     tried = tried_in(workload.num_pairs)
-    covers = price_block(workload.interests, rates, enough, priced, items, tried)
-    return Traffic(whole_price(priced.paid + covers, workload.num_pairs), weights)
+    price = price_covers_of(workload.interests, rates, enough, priced, items, tried)
+    covers, num_seen = pass_over(indptr, price, deadlines.pricing)
+    rest = cover_fractionally(indptr[num_seen:], topics, rates, problem.sizes, enough[num_seen:])
+    total = priced.paid + sum(covers) + out_price * float(rest.sum())
+    return Traffic(whole_price(total, workload.num_pairs), weights)
 
 
 def whole_price(total: float, num_pairs: int) -> float:
@@ -197,12 +216,12 @@ def rent_by_bytes(problem: Provisioning) -> Callable[[float], float]:
     """Return what tells the least rent of machines for so many bytes.
 
     They also hold the pairs of any one topic that subscribers cannot do without, with an incoming
-    copy on each machine; where types have limits for that, they serve the fewest pairs that are
-    enough and take in the topics that somebody cannot do without; and they are at least one.
+    copy on each machine; they serve the fewest pairs that are enough and take in the topics that
+    somebody cannot do without, a type without such a limit any number; and they are at least one.
     """
     types = problem.types_allowed
     rents = [problem.costs(entry.usd_per_hour, 0.0, 0.0).total for entry in types]
-    limits = [problem.usable_bytes(entry) * (1 + RELATIVE_TOLERANCE) for entry in types]
+    limits = [most_within(problem.usable_bytes(entry)) for entry in types]
     enough, rates = whole_demand(problem, RELATIVE_TOLERANCE), rates_that_fit(problem)
     num_forced = count_forced_pairs(*problem.workload.interests, rates, enough)
     demands: list[tuple[float, list[float]]] = []
@@ -214,12 +233,11 @@ def rent_by_bytes(problem: Provisioning) -> Callable[[float], float]:
             for limit, entry in zip(limits, types, strict=True)
         ]
         demands.append((float(num_forced[widest]), held))
-    if all(entry.max_connections for entry in types):
+    if any(entry.max_connections for entry in types):
         fewest = count_fewest_pairs(*problem.workload.interests, rates, enough)
-        demands.append((fewest, [float(entry.max_connections or 0) for entry in types]))
-    if all(entry.max_topics for entry in types):
-        num_topics = float(np.count_nonzero(num_forced))
-        demands.append((num_topics, [float(entry.max_topics or 0) for entry in types]))
+        demands.append((fewest, [entry.max_connections or np.inf for entry in types]))
+    num_topics = float(np.count_nonzero(num_forced))
+    demands.append((num_topics, [entry.max_topics or np.inf for entry in types]))
 
     def rent_for(amount: float, rooms: list[float]) -> float:
         return least_rent([*map(Offer, rents, rooms)], amount)
@@ -230,6 +248,6 @@ def rent_by_bytes(problem: Provisioning) -> Callable[[float], float]:
 
 def rates_that_fit(problem: Provisioning) -> FloatArray:
     """Return the rates of topics that fit an allowed machine, 0 for others."""
-    limit = max(map(problem.usable_bytes, problem.types_allowed)) * (1 + RELATIVE_TOLERANCE)
+    limit = most_within(max(map(problem.usable_bytes, problem.types_allowed)))
     rates: FloatArray = np.where(2 * problem.needs <= limit, problem.workload.rates, 0.0)
     return rates

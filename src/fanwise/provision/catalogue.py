@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from fanwise.errors import InputError, ParameterError
 
@@ -108,6 +108,13 @@ def describe_catalogue(catalogue: Catalogue) -> dict[str, dict[str, float]]:
             name: value for name, value in values.items() if value is not None
         }
     return described
+
+
+def restore_catalogue(described: Mapping[str, Mapping[str, Any]] | None) -> Catalogue:
+    """Return the catalogue that :func:`describe_catalogue` described; the built-in one for None."""
+    if described is None:
+        return BUILT_IN
+    return tuple(Instance(name, **values) for name, values in described.items())
 
 
 def find_instance(catalogue: Catalogue, name: str) -> Instance:

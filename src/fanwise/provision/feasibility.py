@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.errors import InfeasibleError
+from fanwise.formatting import percent
 from fanwise.provision.catalogue import Instance
-from fanwise.wording import percent
 
 if TYPE_CHECKING:
     from fanwise.arrays.csr import FloatArray

@@ -11,13 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray
-from fanwise.planning.families import PROVISION
+from fanwise.arrays.tolerance import fits, is_enough
 from fanwise.planning.identity import sort_rows
 from fanwise.planning.problem import Measurement
 from fanwise.provision.bounds import paper_bound
+from fanwise.provision.description import DESCRIPTION
 from fanwise.provision.kernels import deliver_events
 from fanwise.provision.problem import Provisioning
-from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 
 class Traffic(NamedTuple):
@@ -85,7 +85,7 @@ def add_up_costs(
 
 def add_up_traffic(problem: Provisioning, allocation: pa.Table, num_vms: int) -> Traffic:
     """Add up what the pairs of an allocation make machines take in and send out."""
-    rows = sort_rows(allocation, PROVISION.keys["allocation"])
+    rows = sort_rows(allocation, DESCRIPTION.keys["allocation"])
     vm, topic = (rows.column(name).to_numpy() for name in ("vm", "topic"))
     is_new = np.ones(len(vm), dtype=bool)
     is_new[1:] = (vm[1:] != vm[:-1]) | (topic[1:] != topic[:-1])
@@ -113,7 +113,7 @@ def _satisfies(problem: Provisioning, allocation: pa.Table) -> bool:
         problem.workload.rates,
         *(allocation.column(name).to_numpy() for name in ("subscriber", "topic")),
     )
-    return bool((delivered >= problem.demand * (1 - RELATIVE_TOLERANCE)).all())
+    return bool(is_enough(delivered, problem.demand).all())
 
 
 def keeps_limits(
@@ -129,5 +129,4 @@ def keeps_limits(
     usable = np.array([problem.usable_bytes(entry) for entry in entries])
     max_topics = np.array([entry.max_topics or math.inf for entry in entries])
     max_pairs = np.array([entry.max_connections or math.inf for entry in entries])
-    fits = used_bytes <= usable * (1 + RELATIVE_TOLERANCE)
-    return bool((fits & (topics <= max_topics) & (pairs <= max_pairs)).all())
+    return bool((fits(used_bytes, usable) & (topics <= max_topics) & (pairs <= max_pairs)).all())

@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from fanwise.wording import money
-from fanwise.workload.look import (
+from fanwise.formatting import money
+from fanwise.workload.plot_style import (
     BLUE,
     COLOURS,
     GRID,
@@ -30,6 +30,7 @@ from fanwise.workload.look import (
 )
 
 if TYPE_CHECKING:
+    from fanwise.planning.compare import Comparison
     from fanwise.planning.plan import Plan
     from fanwise.planning.sweep import Point
     from fanwise.workload.topic import TopicWorkload
@@ -120,12 +121,22 @@ def plot_machines(plan: Plan) -> Figure:
     return figure
 
 
+LADDER = (
+    "rsp+ffbp", "gsp+ffbp", "gsp+group", "gsp+expensive-first", "gsp+most-free", "gsp+cbp",
+    "best+best",
+)  # fmt: skip
+"""The paper's ladder from the naive algorithm up, then ours."""
+
+
 def ladder_of(plans: Iterable[Plan]) -> list[Plan]:
     """Return the plans of the paper's ladder, from the naive one up, then ours; others are not."""
-    from fanwise.provision.reproducing.settings import LADDER
-
     by_name = {plan.algorithm: plan for plan in plans}
     return [by_name[name] for name in LADDER if name in by_name]
+
+
+def comparison_figures(comparison: Comparison) -> dict[str, Figure]:
+    """Return the pictures of plans by several algorithms: the paper's ladder."""
+    return {"ladder": plot_ladder(ladder_of(comparison.plans), comparison.bound)}
 
 
 @styled
@@ -171,6 +182,11 @@ def _finish_bars(
         ncols=legend_columns,
         handlelength=1.0,
     )
+
+
+def plot_sweep_of_tau(points: Sequence[Point]) -> Figure:
+    """Draw what satisfying everybody costs against tau, by one algorithm."""
+    return plot_cost_against_tau({points[0].algorithm: points})
 
 
 @styled

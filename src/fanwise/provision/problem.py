@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
@@ -14,11 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
 from fanwise.errors import ParameterError
-from fanwise.planning.families import PROVISION
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.planning.proof import Proof
-from fanwise.progress import SILENT, Progress
 from fanwise.provision.catalogue import (
     AUTO,
     BUILT_IN,
@@ -27,11 +26,12 @@ from fanwise.provision.catalogue import (
     describe_catalogue,
     find_instance,
     resolve_catalogue,
+    restore_catalogue,
 )
-from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau, TopicWorkload
+from fanwise.provision.description import DESCRIPTION
+from fanwise.workload.topic import Tau, TopicWorkload
 
 if TYPE_CHECKING:
-    from fanwise.planning.plan import Plan
     from fanwise.provision.bounds import Proven
     from fanwise.provision.machines.packing import Bin
 
@@ -151,7 +151,7 @@ class Provisioning(Problem):
         return max(self.types_allowed, key=lambda entry: (entry.mbps, -entry.usd_per_hour))
 
     @cached_property
-    def bases(self) -> tuple[Bin, ...]:
+    def allowed_bins(self) -> tuple[Bin, ...]:
         """The allowed types as packing sees them, in the catalogue's order."""
         from fanwise.provision.machines.packing import NO_LIMIT, Bin
 
@@ -170,7 +170,7 @@ class Provisioning(Problem):
     def bins(self) -> tuple[Bin, ...]:
         """The allowed types that no other beats, by rising rent."""
         kept: list[Bin] = []
-        for kind in sorted(self.bases, key=lambda kind: (kind.rent, -kind.limit)):
+        for kind in sorted(self.allowed_bins, key=lambda kind: (kind.rent, -kind.limit)):
             if not any(other.holds(kind) for other in kept):
                 kept.append(kind)
         return tuple(kept)
@@ -178,7 +178,7 @@ class Provisioning(Problem):
     @cached_property
     def largest(self) -> Bin:
         """The allowed type that carries most, as packing sees it."""
-        return next(kind for kind in self.bases if kind.machine == self.machine)
+        return next(kind for kind in self.allowed_bins if kind.machine == self.machine)
 
     @property
     def types(self) -> Catalogue:
@@ -263,29 +263,6 @@ class Provisioning(Problem):
             outgoing=out_bytes * gigabytes * self.price_gb_out,
         )
 
-    def solve(
-        self,
-        algorithm: str | None = None,
-        *,
-        seed: int = 0,
-        time_limit: float | None = None,
-        gap: float | None = None,
-        progress: Progress = SILENT,
-        proof: bool = True,
-        **settings: Any,
-    ) -> Plan:
-        """Make a plan, and say how far its cost is from the bound; see :meth:`Problem.solve`."""
-        plan = super().solve(
-            algorithm,
-            seed=seed,
-            time_limit=time_limit,
-            gap=gap,
-            progress=progress,
-            proof=proof,
-            **settings,
-        )
-        return replace(plan, metrics={**plan.metrics, **self.judge(plan.objective, plan.bound)})
-
     def judge(self, cost: float, bound: float | None) -> dict[str, Any]:
         """Return the distance of a cost to the bound, and the answer to the decision question."""
         above = None if bound is None else cost - bound
@@ -293,7 +270,7 @@ class Provisioning(Problem):
             above = 0.0
         judged: dict[str, Any] = {"cost_above_bound": above}
         if self.max_cost is not None:
-            enough = self.max_cost * (1 + RELATIVE_TOLERANCE)
+            enough = most_within(self.max_cost)
             is_out = bound is not None and bound > enough
             judged["decision"] = "yes" if cost <= enough else "no" if is_out else "unknown"
         return judged
@@ -302,7 +279,7 @@ class Provisioning(Problem):
         """Return what the naive plan costs that others are compared with: RSP and FFBP."""
         from fanwise.provision.stages import run_stages
 
-        algorithms = tuple(entry.load() for entry in PROVISION.algorithms(NAIVE))
+        algorithms = tuple(entry.load() for entry in DESCRIPTION.algorithms(NAIVE))
         return run_stages(self, algorithms, Run(seed=seed)).cost
 
     def run(self, algorithms: tuple[Callable[..., Any], ...], run: Run) -> Outcome:
@@ -310,17 +287,18 @@ class Provisioning(Problem):
         from fanwise.provision.allocation import make_tables
         from fanwise.provision.stages import run_stages
 
-        staged = run_stages(self, algorithms, run)
+        packed = run_stages(self, algorithms, run)
         with run.timed("allocate"):
-            tables = make_tables(self, staged.pairs, staged.packing)
-        is_optimal = staged.packing.is_optimal
-        metrics = {} if is_optimal is None else {"packing_is_optimal": is_optimal}
+            tables = make_tables(self, packed.pairs, packed.packing)
+        is_optimal = packed.packing.is_optimal
+        bound = packed.bound
         return Outcome(
             tables,
-            bound=staged.bound,
-            metrics=metrics,
-            is_interrupted=staged.is_interrupted,
-            stopped=staged.stopped,
+            bound=None if bound is None else bound.value,
+            metrics={} if is_optimal is None else {"packing_is_optimal": is_optimal},
+            is_interrupted=packed.stopped == "interrupted",
+            proof=None if bound is None else bound.proof,
+            stopped=packed.stopped,
         )
 
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
@@ -345,25 +323,48 @@ class Provisioning(Problem):
         of incoming copies do not prove is proven by all plans there are, if they are few; else it
         rests on the solver's word.
         """
-        from fanwise.provision.bounds import StopRule, prove_bound
-        from fanwise.provision.leaves import prove_by_leaves
+        from fanwise.provision.proving.leaves import prove_by_leaves
 
-        if "_proven" in self.__dict__ or (run.time_limit is None and run.gap is None):
-            proven = self._proven
-        else:
-            vms = outcome.tables["vms"]
-            names = ("usd_per_hour", "in_bytes", "out_bytes")
-            paid = (float(vms.column(name).to_numpy().sum()) for name in names)
-            proven = prove_bound(self, StopRule(run, self.costs(*paid).total))
+        vms = outcome.tables["vms"]
+        names = ("usd_per_hour", "in_bytes", "out_bytes")
+        paid = (float(vms.column(name).to_numpy().sum()) for name in names)
+        proven = self.prove_within(self.costs(*paid).total, run)
         solved = outcome.bound
         if solved is None or solved <= proven.value * (1 + SOLVER_TOLERANCE):
-            proof = Proof(kind="duals", tables=proven.tables, proves=proven.value)
-            return Bound(max(proven.value, solved or 0.0), proof)
+            return Bound(max(proven.value, solved or 0.0), proven.proof)
         return Bound(
             solved,
             prove_by_leaves(self, solved)
             or Proof(kind="solver", tables=proven.tables, proves=proven.value),
         )
+
+    def prove_within(self, cost: float, run: Run) -> Proven:
+        """Return a bound for plans of a cost, as good as a run asks for and has time for."""
+        from fanwise.provision.bounds import BoundSearch, prove_bound
+        from fanwise.provision.time_shares import AFTER_TABLES, keep_time, share_bound_time
+
+        if "_proven" in self.__dict__ or (run.time_limit is None and run.gap is None):
+            return self._proven
+        part = keep_time(run, AFTER_TABLES * run.seconds.get("allocate", 0.0))
+        with run.progress.step("proving the bound") as step:
+            sharing, deadlines = share_bound_time(self, part)
+            return prove_bound(self, BoundSearch(sharing, step, cost), deadlines)
+
+
+def posed_by(workload: TopicWorkload, parameters: Mapping[str, Any]) -> Provisioning:
+    """Return the problem that a plan with these parameters answers."""
+    names = (
+        "tau",
+        "instance",
+        "price_gb_in",
+        "price_gb_out",
+        "message_bytes",
+        "horizon_seconds",
+        "reserve",
+        "max_cost",
+    )
+    given = {name: parameters[name] for name in names if name in parameters}
+    return Provisioning(workload, catalogue=restore_catalogue(parameters["catalog"]), **given)
 
 
 def _check_number(name: str, value: Any, *, is_positive: bool = False) -> float:

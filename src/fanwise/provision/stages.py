@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fanwise.arrays.csr import Csr
-from fanwise.planning.problem import Run, Stopped
+from fanwise.planning.problem import Bound, Run, Stopped
 from fanwise.provision.feasibility import misses_out, refuse_impossible
 from fanwise.provision.machines.packing import Packing, group_pairs, least_price, total_price
 from fanwise.provision.problem import Provisioning
+from fanwise.provision.time_shares import AFTER_PAIRS, keep_time
 
 
-class Staged(NamedTuple):
+class PackedPairs(NamedTuple):
     """Chosen pairs, where they are, and what that costs.
 
     Attributes
@@ -29,20 +30,19 @@ class Staged(NamedTuple):
     pairs: Csr
     packing: Packing
     cost: float
-    bound: float | None = None
+    bound: Bound | None = None
     stopped: Stopped | None = None
-    is_interrupted: bool = False
 
 
 def run_stages(
     problem: Provisioning, algorithms: tuple[Callable[..., Any], ...], run: Run
-) -> Staged:
+) -> PackedPairs:
     """Choose pairs and pack them.
 
     With several types the first stage is run for each type alone as well, and whatever pairs it
     chooses are packed on all of them: so the result is never dearer than with any single type.
     Equal choices are packed once. Where both stages are ``exact``, or both ``best``, they are not
-    run one after the other: see :mod:`fanwise.provision.whole`.
+    run one after the other: see :mod:`fanwise.provision.exact` and :mod:`fanwise.provision.best`.
     """
     refuse_impossible(problem)
     at_once = _both_at_once(algorithms)
@@ -51,38 +51,39 @@ def run_stages(
 
 def _both_at_once(
     algorithms: tuple[Callable[..., Any], ...],
-) -> Callable[[Provisioning, Run], Staged] | None:
+) -> Callable[[Provisioning, Run], PackedPairs] | None:
     """Return what decides pairs and machines together, for the algorithms that have it."""
+    from fanwise.provision import best, exact
     from fanwise.provision.machines import best_packing, exact_packing
     from fanwise.provision.pairs import best_pairs, exact_pairs
-    from fanwise.provision.whole import exact, search
 
     if algorithms == (exact_pairs.choose_pairs, exact_packing.pack):
         return exact.solve
     if algorithms == (best_pairs.choose_pairs, best_packing.pack):
-        return search.solve
+        return best.solve
     return None
 
 
 def _one_after_the_other(
     problem: Provisioning, algorithms: tuple[Callable[..., Any], ...], run: Run
-) -> Staged:
+) -> PackedPairs:
     choose_pairs, pack = algorithms
     seen: list[Csr] = []
-    found: list[Staged] = []
+    found: list[PackedPairs] = []
     for variant in variants(problem):
         with run.timed("select"):
             pairs: Csr = choose_pairs(variant, run)
-        least = min((staged.cost for staged in found), default=np.inf)
+        least = min((packed.cost for packed in found), default=np.inf)
         if least_cost(problem, pairs) >= least or any(are_equal(pairs, other) for other in seen):
             continue
         seen.append(pairs)
+        part = keep_time(run, AFTER_PAIRS * run.seconds["select"])
         with run.timed("pack"):
-            packing: Packing = pack(problem, pairs, run)
-        found.append(Staged(pairs, packing, total_price(problem, packing)))
-    best = min(found, key=lambda staged: staged.cost)
-    stopped = best.packing.stopped
-    return best._replace(stopped=stopped, is_interrupted=stopped == "interrupted")
+            packing: Packing = pack(problem, pairs, part)
+        run.default_limits(**part.limits_in_force)
+        found.append(PackedPairs(pairs, packing, total_price(problem, packing)))
+    best = min(found, key=lambda packed: packed.cost)
+    return best._replace(stopped=best.packing.stopped)
 
 
 def least_cost(problem: Provisioning, pairs: Csr) -> float:

@@ -1,7 +1,7 @@
 """The independent check of a provisioning: plain NumPy in chunks, no kernel, no shared formula.
 
 Neither the allocation nor the interests need to be in memory: rows come in chunks, see
-:mod:`fanwise.provision.verify_rows`, and interests in blocks, see
+:mod:`fanwise.provision.verify_chunks`, and interests in blocks, see
 :mod:`fanwise.provision.verify_pairs`.
 """
 
@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from fanwise.planning.verify import Check, expect, expect_equal, expect_metric
 from fanwise.provision.streamed.plan import TablesOnDisk
+from fanwise.provision.verify_chunks import AllocationRows, Row
 from fanwise.provision.verify_judgement import check_judgement
 from fanwise.provision.verify_pairs import Match, find_invented, match_pairs
 from fanwise.provision.verify_parameters import allowed_types, check_parameters
-from fanwise.provision.verify_rows import AllocationRows, Row
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fanwise.provision.verify_rows import AllocationRows, Chunk, Piles, Row, pile_size
+from fanwise.provision.verify_chunks import AllocationRows, Chunk, Piles, Row, pile_size
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:

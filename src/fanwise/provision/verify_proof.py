@@ -63,9 +63,8 @@ def proven_bound(workload: TopicWorkload, plan: Plan) -> float:
     }
     least = _least_traffic(workload, market, counts, sharings, prices)
     least_bytes = least.get("bytes", 0.0)
-    money = least.get("money", 0.0)
-    if market.in_price == market.out_price:
-        money = max(money, market.in_price * least_bytes)
+    is_alike = market.in_price == market.out_price
+    money = market.in_price * least_bytes if is_alike else least.get("money", 0.0)
     apart = _rent(market, counts, least_bytes) + money
     return max(apart, least.get("together", 0.0) * (1 - RELATIVE_TOLERANCE))
 
@@ -164,14 +163,13 @@ class _Sharing(NamedTuple):
     """Who pays for incoming copies: of even topics all alike, of others by weights."""
 
     is_even: npt.NDArray[np.bool_]
-    is_weighed: npt.NDArray[np.bool_]
     subscriber: npt.NDArray[Any]
     place: npt.NDArray[Any]
     weight: npt.NDArray[Any]
 
 
 def _read_sharings(workload: TopicWorkload, proof: Proof) -> dict[str, _Sharing]:
-    known = {f"{name}_{part}" for name in SETS for part in ("topics", "shares")}
+    known = {f"{name}_{part}" for name in SETS for part in ("even", "shares")}
     strange = sorted(set(proof.tables) - known)
     if strange:
         raise ProofError(f"the proof has a table {strange[0]!r} that nobody knows")
@@ -183,15 +181,12 @@ def _read_sharings(workload: TopicWorkload, proof: Proof) -> dict[str, _Sharing]
 
 
 def _read_sharing(workload: TopicWorkload, proof: Proof, name: str) -> _Sharing:
-    topics = proof.table(f"{name}_topics", {"topic": "id", "even": "flag"})
-    topic, even = (topics.column(one).to_numpy() for one in ("topic", "even"))
-    _refuse(f"{name}_topics", "topic", (topic < 0) | (topic >= workload.num_topics), "unknown")
-    _refuse(f"{name}_topics", "topic", np.diff(topic.astype(np.int64), prepend=-1) <= 0,
-            "not in ascending order")  # fmt: skip
+    table = f"{name}_even"
+    topic = proof.table(table, {"topic": "id"}).column("topic").to_numpy().astype(np.int64)
+    _refuse(table, "topic", (topic < 0) | (topic >= workload.num_topics), "unknown")
+    _refuse(table, "topic", np.diff(topic, prepend=-1) <= 0, "not in ascending order")
     is_even = np.zeros(workload.num_topics, dtype=bool)
-    is_even[topic] = even
-    is_weighed = np.zeros(workload.num_topics, dtype=bool)
-    is_weighed[topic] = ~even.astype(bool)
+    is_even[topic] = True
     table = f"{name}_shares"
     shares = proof.table(table, {"subscriber": "id", "place": "id", "weight": "id"})
     subscriber, place, weight = (
@@ -206,8 +201,8 @@ def _read_sharing(workload: TopicWorkload, proof: Proof, name: str) -> _Sharing:
     pair = indptr[subscriber] + place
     _refuse(table, "place", np.diff(pair, prepend=-1) <= 0, "not in ascending order")
     topic = workload.interests.indices[pair]
-    _refuse(table, "place", ~is_weighed[topic], f"a topic that {name}_topics has no weights for")
-    return _Sharing(is_even, is_weighed, subscriber, place, weight)
+    _refuse(table, "place", is_even[topic], f"a topic of {name}_even, which has no weights")
+    return _Sharing(is_even, subscriber, place, weight)
 
 
 def _refuse(table: str, column: str, is_wrong: npt.NDArray[np.bool_], what: str) -> None:
@@ -251,7 +246,7 @@ def _count(workload: TopicWorkload, market: _Market, sharings: Mapping[str, _Sha
     num_topics = workload.num_topics
     followers = np.zeros(num_topics, dtype=np.int64)
     forced = np.zeros(num_topics, dtype=np.int64)
-    counts_pairs = all(entry.get("max_connections") is not None for entry in market.types)
+    counts_pairs = any(entry.get("max_connections") is not None for entry in market.types)
     num_in_need, fewest = 0, 0.0
     for block, pairs in _parts(workload, market):
         followers += np.bincount(block.topics, minlength=num_topics)
@@ -335,7 +330,7 @@ def _least_traffic(
     for name, sharing in sharings.items():
         in_price, out_price = prices[name]
         incoming = in_price * market.need
-        is_paid = ~sharing.is_even & ~sharing.is_weighed
+        is_paid = ~sharing.is_even & (counts.weights[name] == 0)
         copies = np.where(is_paid, np.ceil(counts.forced / market.held), 0.0)
         paid[name] = float(np.sum(copies * incoming))
         base[name] = out_price * market.need + np.where(sharing.is_even, incoming / sharers, 0.0)
@@ -361,8 +356,8 @@ def _rent(market: _Market, counts: _Counts, least_bytes: float) -> float:
     """Return the least rent of machines that move so many bytes and keep all limits.
 
     They are at least one. They hold the pairs of any one topic that nobody can do without, with a
-    copy on each machine. Where all types have such limits, they serve the fewest pairs that are
-    enough, and take in the topics that somebody cannot do without.
+    copy on each machine. They serve the fewest pairs that are enough, and take in the topics that
+    somebody cannot do without; a type without such a limit has room for any number.
     """
     demands = [(least_bytes, market.usable)]
     if counts.forced.any():
@@ -377,7 +372,5 @@ def _rent(market: _Market, counts: _Counts, least_bytes: float) -> float:
         ("max_connections", counts.fewest),
         ("max_topics", float(np.count_nonzero(counts.forced))),
     ):
-        limits = [entry.get(limit) for entry in market.types]
-        if None not in limits:
-            demands.append((amount, [float(most) for most in limits if most is not None]))
+        demands.append((amount, [float(entry.get(limit) or np.inf) for entry in market.types]))
     return max(min(market.rents), *(least_rent(market.rents, *one) for one in demands))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fanwise.wording import number, span
-from fanwise.workload.look import (
+from fanwise.formatting import number
+from fanwise.workload.plot_style import (
     BLUE,
     COLOURS,
     GRID,
@@ -26,13 +26,11 @@ from fanwise.workload.look import (
 
 if TYPE_CHECKING:
     from fanwise.planning.compare import Comparison
+    from fanwise.planning.parameter import Parameter
     from fanwise.planning.sweep import Point
 
-UNITS = {"horizon_seconds": 86400}
-"""What a parameter is divided by on an axis."""
-LOG_FROM, LOG_AXES = 20, ("tau", "core_factor")
-"""How far apart thresholds and factors are drawn on a logarithmic axis."""
-FACTORS = {"core_factor": "core", "capacity_factor": "capacity"}
+LOG_FROM = 20
+"""How far apart values are drawn on a logarithmic axis, where a parameter may have one."""
 LEGEND_ROWS, LEGEND_ROW = 4, 0.2
 """Rows of a legend that a figure has room for, and the inches that each further one takes."""
 MAX_TICKS = 8
@@ -49,12 +47,12 @@ def plot_comparison(
     if not plans:
         say_empty(axes, "no plans")
         return figure
-    for place, plan in enumerate(plans):
-        axes.barh(place, plan.objective, height=0.65, color=BLUE if plan.feasible else GRID)
+    for row, plan in enumerate(plans):
+        axes.barh(row, plan.objective, height=0.65, color=BLUE if plan.feasible else GRID)
         note = "" if plan.feasible else " (breaks a limit)"
         axes.text(
             plan.objective,
-            place,
+            row,
             f" {amount(plan.objective)}{note}",
             va="center",
             fontsize=SMALL,
@@ -82,7 +80,7 @@ def plot_comparison(
 
 
 @styled
-def plot_sweep(points: Sequence[Point], axes_varied: Sequence[str], *, objective: str) -> Figure:
+def plot_sweep(points: Sequence[Point], varied: Sequence[Parameter], *, objective: str) -> Figure:
     """Draw value and bound against the last parameter that varies, one curve for each other.
 
     Points that are lower bounds on what the algorithm reaches are hollow; those whose plan breaks
@@ -93,26 +91,27 @@ def plot_sweep(points: Sequence[Point], axes_varied: Sequence[str], *, objective
     if not drawn:
         say_empty(axes, "no point has a plan")
         return figure
-    *others, along = sorted(axes_varied, key=_is_number_axis(drawn))
-    along = _key_of(drawn, along)
+    *others, along = sorted(varied, key=_is_number_axis(drawn))
+    key, label = _key_and_label(drawn, along)
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in drawn:
-        groups.setdefault(tuple(point.parameters[name] for name in others), []).append(point)
-    for index, (key, group) in enumerate(groups.items()):
+        groups.setdefault(tuple(point.parameters[one.name] for one in others), []).append(point)
+    for index, (fixed, group) in enumerate(groups.items()):
         colour, line = COLOURS[index % len(COLOURS)], LINES[index % len(LINES)]
-        name = ", ".join(_say(other, value) for other, value in zip(others, key, strict=True))
-        _draw_curve(axes, group, along, colour=colour, line=line, name=name)
-    places = {point.parameters[along] for point in drawn}
-    if all(isinstance(place, str) for place in places):
+        name = ", ".join(one.say(value) for one, value in zip(others, fixed, strict=True))
+        _draw_curve(axes, group, key, along.per_unit, colour=colour, line=line, name=name)
+    values = {point.parameters[key] for point in drawn}
+    may_be_log = along.axis is not None and along.axis.is_wide
+    if all(isinstance(value, str) for value in values):
         axes.set_ylim(bottom=0)
-    elif min(places) > 0 and max(places) >= LOG_FROM * min(places) and along in LOG_AXES:
+    elif may_be_log and min(values) > 0 and max(values) >= LOG_FROM * min(values):
         axes.set_xscale("log")
-        if len(places) <= MAX_TICKS:
+        if len(values) <= MAX_TICKS:
             axes.minorticks_off()
-            axes.set_xticks(sorted(places), [f"{place:g}" for place in sorted(places)])
-    elif all(isinstance(place, int) for place in places):
+            axes.set_xticks(sorted(values), [f"{value:g}" for value in sorted(values)])
+    elif all(isinstance(value, int) for value in values):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel(_label(along))
+    axes.set_xlabel(label)
     axes.set_ylabel(objective)
     if not all(point.feasible for point in drawn):
         axes.plot([], [], "X", color=MUTED, markerfacecolor="white", label="breaks a limit")
@@ -123,13 +122,19 @@ def plot_sweep(points: Sequence[Point], axes_varied: Sequence[str], *, objective
 
 
 def _draw_curve(
-    axes: Any, group: Sequence[Point], along: str, *, colour: str, line: str, name: str
+    axes: Any,
+    group: Sequence[Point],
+    key: str,
+    per_unit: float,
+    *,
+    colour: str,
+    line: str,
+    name: str,
 ) -> None:
-    if not isinstance(group[0].parameters[along], str):
-        group = sorted(group, key=lambda point: float(point.parameters[along]))
-    unit = UNITS.get(along, 1)
-    x = [at if isinstance(at, str) else at / unit for at in
-         (point.parameters[along] for point in group)]  # fmt: skip
+    if not isinstance(group[0].parameters[key], str):
+        group = sorted(group, key=lambda point: float(point.parameters[key]))
+    x = [at if isinstance(at, str) else at / per_unit for at in
+         (point.parameters[key] for point in group)]  # fmt: skip
     value = [point.value for point in group]
     bound = [float("nan") if point.bound is None else point.bound for point in group]
     prefix = f"{name}: " if name else ""
@@ -145,44 +150,14 @@ def _draw_curve(
         )
 
 
-def _say(name: str, value: Any) -> str:
-    """Name a curve by what is fixed on it."""
-    if name == "horizon_seconds":
-        return span(value)
-    if name == "message_bytes":
-        return f"{number(value)} bytes"
-    if name in FACTORS:
-        return f"{FACTORS[name]} x {number(value)}"
-    return value if isinstance(value, str) else f"{name} {number(value)}"
-
-
-def _is_number_axis(points: Sequence[Point]) -> Callable[[str], bool]:
+def _is_number_axis(points: Sequence[Point]) -> Callable[[Parameter], bool]:
     """Sort key: words first, so that the last parameter is a number where there is one."""
-    return lambda name: not isinstance(points[0].parameters[name], str)
+    return lambda parameter: not isinstance(points[0].parameters[parameter.name], str)
 
 
-def _key_of(points: Sequence[Point], along: str) -> str:
+def _key_and_label(points: Sequence[Point], along: Parameter) -> tuple[str, str]:
     """Percentages where all points were given as such, else plain numbers or words."""
-    percent = f"{along}_percent"
-    has_all = all(point.parameters.get(percent) is not None for point in points)
-    return percent if has_all else along
-
-
-def _label(key: str) -> str:
-    labels = {
-        "tau": "tau (events per period)",
-        "capacity": "capacity (cost units)",
-        "capacity_percent": "capacity (% of serving everything)",
-        "message_bytes": "message size (bytes)",
-        "horizon_seconds": "horizon (days)",
-        "instance": "type of machine",
-        "max_degree": "degree limit",
-        "max_edges": "link limit",
-        "budget_ratio": "budget ratio",
-        "alpha": "rectangles of a filter (alpha)",
-        "max_delay": "delay limit",
-        "lbf_max": "load limit (load-balance factor)",
-        "core_factor": "costs between brokers (times theirs)",
-        "capacity_factor": "capacities (times theirs)",
-    }
-    return labels.get(key, key)
+    percent = f"{along.name}_percent"
+    if all(point.parameters.get(percent) is not None for point in points):
+        return percent, f"{along.label} (% of {along.percent_of})"
+    return along.name, along.title

@@ -19,10 +19,10 @@ import jinja2
 from matplotlib.figure import Figure
 
 from fanwise._version import __version__
-from fanwise.wording import looks_numeric, number
+from fanwise.formatting import looks_numeric, number
 from fanwise.workload.folders import atomic_file
-from fanwise.workload.look import WIDTH, encode
 from fanwise.workload.outputs import PROGRAM, FileKind, Head
+from fanwise.workload.plot_style import WIDTH, encode
 
 HEAD = Head(b"<!DOCTYPE html>", f'<meta name="generator" content="{PROGRAM} '.encode())
 PAGE = FileKind("a report", HEAD.is_of)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from fanwise.errors import PlanError
+from fanwise.formatting import number, percent
 from fanwise.planning.explanation import Listing, Passage
 from fanwise.planning.export import named_tables
 from fanwise.planning.families import find_family
@@ -14,14 +15,10 @@ from fanwise.planning.family import load
 from fanwise.planning.plan import Plan, certified_gap
 from fanwise.planning.verify import Verification, examine
 from fanwise.report.page import Facts, Item, Picture, Section, Table, Text, Verdict
-from fanwise.report.provisionings import money_items
-from fanwise.wording import money, number, percent
 from fanwise.workload.topic import TopicWorkload
 
 PREVIEW_ROWS = 8
 LEAST_GAP = 1e-4
-NAMES = {"provision": "total cost", "assign": "total bandwidth", "wire": "total cost"}
-"""What an objective is called, where it has a name."""
 
 
 def plan_section(plan: Plan, workload: TopicWorkload, *, title: str | None = None) -> Section:
@@ -37,11 +34,12 @@ def plan_section(plan: Plan, workload: TopicWorkload, *, title: str | None = Non
     result = examine(workload, plan)
     verdict = verdict_on(result)
     is_checked = result.is_bound_checked
+    family = find_family(plan.problem)
     items: list[Item] = [
-        Text(f"Decides {find_family(plan.problem).question}."),
+        Text(f"Decides {family.question}."),
         Facts(
             [
-                (NAMES.get(plan.problem, "objective"), _amount(plan, plan.objective)),
+                (family.objective.named(plan.parameters), _amount(plan, plan.objective)),
                 (
                     f"{'proven' if is_checked else 'claimed'} {_side(plan)} bound",
                     _amount(plan, plan.bound),
@@ -57,12 +55,14 @@ def plan_section(plan: Plan, workload: TopicWorkload, *, title: str | None = Non
     ]
     if verdict.holds:  # a broken plan's tables may name things that do not exist
         items += [Picture(caption, figure) for caption, figure in plan.figures(workload).items()]
-        if plan.problem == "provision":
-            items += money_items(plan)
+        if family.details is not None:
+            items += [show_passage(passage) for passage in load(family.details)(plan)]
         items += explanation(plan, workload)
-    for heading, values in (("Parameters", plan.parameters), ("Metrics", plan.metrics)):
-        if values:
-            items.append(Facts(_pairs(values), heading))
+    if plan.parameters:
+        items.append(Facts(_pairs(plan.parameters, {}), "Parameters"))
+    if plan.metrics:
+        labels = {metric.name: metric.label for metric in family.metrics}
+        items.append(Facts(_pairs(plan.metrics, labels), "Metrics"))
     items += _previews(plan, workload)
     items.append(
         Facts(
@@ -108,11 +108,8 @@ def verdict_on(result: Verification) -> Verdict:
 
 def explanation(plan: Plan, workload: TopicWorkload) -> list[Item]:
     """Return what the plan's family has to say about why it is what it is."""
-    target = find_family(plan.problem).explain
-    if target is None:
-        return []
     heading = Text("Explanation: why the plan is what it is, and what would change it.")
-    return [heading, *(show_passage(passage) for passage in load(target)(workload, plan).passages)]
+    return [heading, *(show_passage(passage) for passage in plan.explain(workload).passages)]
 
 
 def show_passage(passage: Passage) -> Item:
@@ -157,7 +154,7 @@ def _certificate(plan: Plan, result: Verification) -> str:
 
 
 def _amount(plan: Plan, value: float | None) -> str:
-    return money(value) if plan.problem == "provision" else number(value)
+    return find_family(plan.problem).objective.write(value)
 
 
 def _gap(plan: Plan) -> str:
@@ -175,8 +172,8 @@ def _percent(gap: float | None) -> str:
     return percent(gap)
 
 
-def _pairs(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return [(name.replace("_", " "), value) for name, value in values.items()]
+def _pairs(values: Mapping[str, Any], labels: Mapping[str, str]) -> list[tuple[str, Any]]:
+    return [(labels.get(name, name.replace("_", " ")), value) for name, value in values.items()]
 
 
 def _previews(plan: Plan, workload: TopicWorkload) -> list[Table]:

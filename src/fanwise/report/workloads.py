@@ -7,16 +7,16 @@ from typing import Any
 
 from fanwise.report.page import Facts, Item, Picture, Section, Table
 from fanwise.workload.content import ContentWorkload
-from fanwise.workload.content_plots import content_figures
-from fanwise.workload.content_statistics import (
+from fanwise.workload.content.plots import content_figures
+from fanwise.workload.content.statistics import (
     content_counts,
     content_statistics,
     content_statistics_tables,
 )
-from fanwise.workload.plots import figures
-from fanwise.workload.statistics import Statistics, workload_statistics
-from fanwise.workload.tables import counts, tables
 from fanwise.workload.topic import TopicWorkload
+from fanwise.workload.topic.plots import figures
+from fanwise.workload.topic.statistics import Statistics, workload_statistics
+from fanwise.workload.topic.tables import counts, tables
 
 
 def content_section(workload: ContentWorkload, *, title: str = "Workload") -> Section:

@@ -5,36 +5,35 @@ from __future__ import annotations
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
 from fanwise.planning.problem import Bound
 from fanwise.select.problem import Selection
-from fanwise.select.proving.certificate import certify, certify_by_rule, claimed, smaller
+from fanwise.select.proving.certificate import certify, certify_by_rule, smaller
 from fanwise.select.relaxing.inequalities import ENOUGH
-from fanwise.select.whole import whole
-from fanwise.workload.topic import RELATIVE_TOLERANCE
+from fanwise.select.rounding import claimed
 
 ITERATIONS, TIGHTENINGS = 15, 3
 
 
-def paper_bound(problem: Selection) -> float | None:
-    """Return the bound of Setty et al. (Alg. 3, Theorems IV.7 and V.4).
+def paper_bounds(problem: Selection, capacities: FloatArray) -> FloatArray | None:
+    """Return the bound of Setty et al. (Alg. 3, Theorems IV.7 and V.4) at some capacities.
 
     With the cost of a topic being rate x followers, satisfying subscriber v costs at least
     max(tau_v, its smallest rate). Taking the cheapest subscribers first gives the largest number
     that a capacity could satisfy; the fractional metric may add one more. None with a cost column,
     for which it does not hold, and with weights. Whoever lacks no more than the tolerance is
-    satisfied too, so the capacity reaches a little further than it says.
+    satisfied too, so a capacity reaches a little further than it says.
     """
-    from fanwise.select.kernels import smallest_rates
+    from fanwise.select.topic_kernels import smallest_rates
 
     workload = problem.workload
     if workload.cost is not None or workload.weight is not None:
         return None
-    needs = problem.demand > 0
     least = smallest_rates(*workload.interests, workload.rates)
-    price = np.sort(np.maximum(problem.demand, least)[needs])
-    limit = problem.limit * (1 + RELATIVE_TOLERANCE) / ENOUGH
-    count = int(np.searchsorted(np.cumsum(price), limit, side="right"))
-    return float(count) if problem.metric == "binary" else float(count + 1)
+    price = np.sort(np.maximum(problem.demand, least)[problem.demand > 0])
+    limits = most_within(capacities) / ENOUGH
+    count = np.searchsorted(np.cumsum(price), limits, side="right").astype(np.float64)
+    return count if problem.metric == "binary" else count + 1
 
 
 def knapsack_bound(problem: Selection) -> float:
@@ -43,8 +42,8 @@ def knapsack_bound(problem: Selection) -> float:
     A topic gives subscriber v at most min(1, rate / tau_v) of its satisfaction, so the total is at
     most a knapsack over these profits; its linear relaxation is solved by sorting.
     """
-    from fanwise.select.kernels import topic_profits
-    from fanwise.select.relaxing.relaxation import Fixed, fractional_knapsack
+    from fanwise.select.relaxing.knapsack import FixedTopics, fractional_knapsack
+    from fanwise.select.topic_kernels import topic_profits
 
     profits: FloatArray = topic_profits(
         *problem.workload.followers,
@@ -52,35 +51,20 @@ def knapsack_bound(problem: Selection) -> float:
         problem.demand,
         problem.weight,
     )
-    limit = problem.limit * (1 + RELATIVE_TOLERANCE)
-    profits, limit, pinned = Fixed(problem).split(profits, limit)
+    limit = most_within(problem.limit)
+    profits, limit, pinned = FixedTopics(problem).split(profits, limit)
     return pinned + fractional_knapsack(profits, problem.cost, limit)
-
-
-def quick_bound(problem: Selection) -> float:
-    """Return the smallest of the bounds that need no iteration."""
-    bounds = [float(problem.weight.sum()), knapsack_bound(problem)]
-    paper = paper_bound(problem)
-    if paper is not None:
-        bounds.append(paper)
-    return whole(problem, min(bounds))
 
 
 def quick_proof(problem: Selection) -> Bound:
     """Return the smallest of the bounds that need no iteration, with its certificate."""
     problem = problem.freed()
     bound = certify(problem, None)
-    paper = paper_bound(problem)
-    if paper is not None:
-        bound = smaller(bound, certify_by_rule(paper, "paper"))
+    if problem.paper_bound is not None:
+        bound = smaller(bound, certify_by_rule(problem.paper_bound, "paper"))
     # Satisfied is who has a hair less than tau_v: one topic may give a hair more of it.
     alone = claimed(problem, knapsack_bound(problem) * (1 + 2 * RELATIVE_TOLERANCE))
     return smaller(bound, certify_by_rule(alone, "alone"))
-
-
-def tight_bound(problem: Selection) -> float:
-    """Return the bound of :func:`tight_proof`."""
-    return tight_proof(problem).value
 
 
 def tight_proof(problem: Selection) -> Bound:

@@ -3,15 +3,25 @@
 Binary: each step takes the topic with the largest benefit per cost, where a topic's benefit adds up
 min(1, rate / what is still missing) over its unsatisfied followers. A topic that does not fit is
 passed over for good, and the run ends when no topic helps anybody. The paper never takes the
-examined topic out of its set; here it leaves. No constant factor is guaranteed (the paper shows
-why).
+examined topic out of its set; here it leaves.
 
-Fractional: the same with the true gain, once per cost (type R) and once plain (type G); the better
-of the two is at least ½(1 - 1/e) of the optimum. The paper refreshes old gains only after an
-accepted topic; here they are refreshed before every choice, which equals computing all anew.
+Fractional: the same with the true gain, once per cost (type R) and once plain (type G), of which
+the better counts. The paper refreshes old gains only after an accepted topic; here they are
+refreshed before every choice, which equals computing all anew.
 
-Ratios that agree to seven digits tie; ties go to the smaller id. Near-linear in the pairs in
-practice: see :mod:`fanwise.select.benefits.benefit_kernels` for how.
+Ratios that agree to seven digits tie; ties go to the smaller id.
+
+Guarantee
+    Fractional: at least ½(1 - 1/e) of the optimum. Binary: no constant factor; the paper shows why.
+
+Complexity
+    Near-linear in the pairs in practice: see :mod:`fanwise.select.benefits.benefit_kernels` for
+    how.
+
+References
+----------
+    V. Setty, G. Kreitz, G. Urdaneta, R. Vitenberg, M. van Steen: Maximizing the number of satisfied
+    subscribers in pub/sub systems under capacity constraints. IEEE INFOCOM 2014.
 """
 
 from __future__ import annotations
@@ -23,9 +33,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
 from fanwise.planning.problem import Outcome, Run
 from fanwise.select.problem import Selection
-from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 
 class Trajectory(NamedTuple):
@@ -45,7 +55,7 @@ class Trajectory(NamedTuple):
 
 def solve(problem: Selection, run: Run) -> Outcome:
     """Serve topics greedily; where changes count, near what was served before."""
-    from fanwise.select.stability.stable import solve_near
+    from fanwise.select.stability.few_changes import solve_near
 
     with run.progress.step("greedy selection"):
         served = served_by(problem, greedy(problem))
@@ -110,14 +120,14 @@ def greedy_binary(
     used up by the cost.
     """
     from fanwise.select.benefits import benefit_kernels as kernels
-    from fanwise.select.benefits.arrange import arrange
+    from fanwise.select.benefits.arrays import make_arrays
     from fanwise.select.benefits.bucket_kernels import empty_queue
     from fanwise.select.benefits.row_kernels import Needs
 
     workload = problem.workload
     missing, rates, used = start_from(problem, served)
     scale = share_scale(problem)
-    rows, benefits = arrange(
+    arrays, benefits = make_arrays(
         workload.interests,
         workload.followers,
         rates,
@@ -136,11 +146,11 @@ def greedy_binary(
     entries.sort()
     order, used_after, satisfied = kernels.benefit_order(
         topics,
-        rows,
+        arrays,
         empty_queue(workload.num_topics),
         entries,
         kernels.LEVEL,
-        problem.limit * (1 + RELATIVE_TOLERANCE),
+        most_within(problem.limit),
         used,
     )
     return Trajectory(order, used_after, satisfied / scale)
@@ -178,7 +188,7 @@ def greedy_fractional(
             needs,
             RELATIVE_TOLERANCE * demand,
             entries,
-            problem.limit * (1 + RELATIVE_TOLERANCE),
+            most_within(problem.limit),
             used,
         )
     )

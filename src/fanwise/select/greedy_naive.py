@@ -1,9 +1,20 @@
 """The paper's "Slow" greedy: the choices of ``greedy``, every benefit computed from scratch.
 
 After each accepted topic, all topics that share a subscriber with it are computed anew, as in lines
-6 and 7 of the paper's Alg. 2, for the fractional metric as well (ModifiedGreedyFB3MSlow). The pairs
-two hops away from every accepted topic: as popular topics are computed again and again, time grows
-with about the square of the workload. It exists to be compared with.
+6 and 7 of the paper's Alg. 2, for the fractional metric as well (ModifiedGreedyFB3MSlow). It exists
+to be compared with.
+
+Guarantee
+    The same plans as ``greedy``.
+
+Complexity
+    The pairs two hops away from every accepted topic: as popular topics are computed again and
+    again, time grows with about the square of the workload.
+
+References
+----------
+    V. Setty, G. Kreitz, G. Urdaneta, R. Vitenberg, M. van Steen: Maximizing the number of satisfied
+    subscribers in pub/sub systems under capacity constraints. IEEE INFOCOM 2014.
 """
 
 from __future__ import annotations
@@ -12,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
 from fanwise.planning.problem import Outcome, Run
 from fanwise.select.greedy import is_better, scaled_price, share_scale, start_from
 from fanwise.select.problem import Selection
-from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 
 def solve(problem: Selection, run: Run) -> Outcome:
@@ -50,7 +61,7 @@ def order_fractional(problem: Selection, *, by_cost: bool) -> IntArray:
 
 
 def _order(problem: Selection, price: FloatArray, worth: FloatArray) -> IntArray:
-    from fanwise.select.kernels import naive_order
+    from fanwise.select.benefits.naive_kernels import naive_order
 
     workload = problem.workload
     start = start_from(problem, None)
@@ -63,7 +74,7 @@ def _order(problem: Selection, price: FloatArray, worth: FloatArray) -> IntArray
         start.missing.copy(),
         worth,
         RELATIVE_TOLERANCE * problem.demand,
-        problem.limit * (1 + RELATIVE_TOLERANCE),
+        most_within(problem.limit),
         start.used,
         problem.metric == "binary",
     )

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from fanwise.arrays.csr import FloatArray, IntArray, LongArray
-from fanwise.arrays.jit import kernel
+from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.threads import cut_rows, in_threads
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.select.greedy import complete
-from fanwise.select.problem import Selection
+from fanwise.select.problem import Selection, Served
 from fanwise.select.relaxing.relaxation import Relaxation
-from fanwise.workload.topic import RELATIVE_TOLERANCE
-
-Served = npt.NDArray[np.bool_]
+from fanwise.select.topic_kernels import add_losses
 
 
 def round_shares(problem: Selection, relaxation: Relaxation, threshold: float) -> Served:
@@ -29,15 +26,18 @@ def round_shares(problem: Selection, relaxation: Relaxation, threshold: float) -
 
 def drop_and_refill(problem: Selection, served: Served, share: float) -> Served:
     """Drop the topics that earn least for their cost, a share of the capacity, and refill."""
-    loss = topic_losses(problem, served)
+    return complete(problem, drop_worst(problem, served, share, problem.cost))
+
+
+def drop_worst(problem: Selection, served: Served, share: float, price: FloatArray) -> Served:
+    """Return a selection without what earns least for its price, up to a share of the capacity."""
     chosen = np.flatnonzero(served & ~problem.is_pinned)
-    cost = problem.cost[chosen]
-    ratio = np.divide(loss[chosen], cost, out=np.full(len(chosen), np.inf), where=cost > 0)
-    order = np.argsort(ratio, kind="stable")
-    worst = chosen[order[np.cumsum(cost[order]) <= share * problem.limit]]
+    losses, price = topic_losses(problem, served)[chosen], price[chosen]
+    ratio = np.divide(losses, price, out=np.full(len(chosen), np.inf), where=price > 0)
+    order = chosen[np.argsort(ratio, kind="stable")]
     kept = served.copy()
-    kept[worst] = False
-    return complete(problem, kept)
+    kept[order[np.cumsum(problem.cost[order]) <= share * problem.limit]] = False
+    return kept
 
 
 def topic_losses(problem: Selection, served: Served) -> FloatArray:
@@ -64,39 +64,3 @@ def topic_losses(problem: Selection, served: Served) -> FloatArray:
 
     in_threads(work, cut_rows(workload.followers.indptr, 8))
     return losses
-
-
-@kernel
-def add_losses(
-    indptr: LongArray,
-    followers: IntArray,
-    rates: FloatArray,
-    served: Served,
-    demand: FloatArray,
-    delivered: FloatArray,
-    weight: FloatArray,
-    is_binary: bool,
-    enough: float,
-    first: int,
-    last: int,
-    losses: FloatArray,
-) -> None:
-    """Add up, for some topics, what their followers would lose without them."""
-    for topic in range(first, last):
-        if not served[topic]:
-            continue
-        rate = rates[topic]
-        loss = 0.0
-        for i in range(indptr[topic], indptr[topic + 1]):
-            subscriber = followers[i]
-            need = demand[subscriber]
-            if need <= 0.0:
-                continue
-            got = delivered[subscriber]
-            if is_binary:
-                if got >= need * enough and got - rate < need * enough:
-                    loss += weight[subscriber]
-            else:
-                before = min(1.0, got / need)
-                loss += weight[subscriber] * (before - min(1.0, (got - rate) / need))
-        losses[topic] = loss

@@ -8,23 +8,32 @@ hair over the capacity, or count a subscriber as satisfied that lacks a hair. Su
 cut off by inequalities that hold for all others, and HiGHS is asked again: of topics that do not
 fit together one must go; whoever lacks a hair needs a topic outside of what it has. Tighter
 tolerances are no way out: with 1e-9 it has called worse selections optimal.
+
+Guarantee
+    What is returned keeps every limit. Its bound is the solver's word, raised by its tolerance.
+
+Complexity
+    Exponential in the topics, unless seconds or nodes end it.
+
+References
+----------
+    Knapsack-cover inequalities: R. D. Carr, L. K. Fleischer, V. J. Leung, C. A. Phillips:
+    Strengthening integrality gaps for capacitated network design and covering problems. SODA 2000.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
-from fanwise.planning.highs import run_highs
-from fanwise.select.problem import Selection
+from fanwise.planning.highs import Matrix, Model, Solver
+from fanwise.select.problem import Selection, Served
 from fanwise.select.relaxing.inequalities import ENOUGH
-from fanwise.select.stability.changes import nearest
-
-Served = npt.NDArray[np.bool_]
+from fanwise.select.stability.nearest import nearest
 
 TOLERANCE = 1e-6
 """What HiGHS allows itself in every row; bounds are raised by as much."""
@@ -32,10 +41,10 @@ MAX_ROUNDS = 200
 """How often a selection is cut off before the search is given up."""
 
 
-class Answer(NamedTuple):
+class MilpAnswer(NamedTuple):
     """What the solver found: a selection and its bound; either may be missing.
 
-    ``is_cut_short``: its time was over, or too many selections had to be cut off.
+    ``is_cut_short``: time or work was over, or too many selections had to be cut off.
     ``is_interrupted``: Ctrl-C ended it.
     """
 
@@ -58,12 +67,21 @@ def solve_milp(
     *,
     start: Served | None = None,
     time_limit: float | None = None,
+    max_nodes: int | None = None,
     gap: float = 0.0,
-) -> Answer:
-    """Hand the problem to HiGHS, maybe with a selection to start from."""
+) -> MilpAnswer:
+    """Hand the problem to HiGHS, maybe with a selection to start from.
+
+    Parameters
+    ----------
+    time_limit, max_nodes
+        Seconds, and nodes of a search tree; None for no limit.
+    gap
+        What need not be closed.
+    """
     if not problem.workload.num_topics or not np.any(problem.weight > 0):
-        return Answer(nearest(problem) if problem.weighs_changes else problem.is_pinned, 0.0)
-    solver = _Solver(problem, gap)
+        return MilpAnswer(nearest(problem) if problem.weighs_changes else problem.is_pinned, 0.0)
+    solver = _Solver(problem, gap, max_nodes)
     begun = time.perf_counter()
     best, bound = None, None
     for _ in range(MAX_ROUNDS):
@@ -75,68 +93,50 @@ def solve_milp(
         bound = proven if bound is None else bound if proven is None else min(bound, proven)
         is_interrupted = solver.is_interrupted
         if served is None:
-            return Answer(best, bound, is_cut_short, is_interrupted)
+            return MilpAnswer(best, bound, is_cut_short, is_interrupted)
         if problem.admits(served) and (
             best is None or problem.net_value(served) > problem.net_value(best)
         ):
             best = served
-        if is_interrupted or not solver.cut_off(served, claimed):
-            return Answer(best, bound, is_cut_short, is_interrupted)
+        if is_cut_short or not solver.cut_off(served, claimed):
+            return MilpAnswer(best, bound, is_cut_short, is_interrupted)
         start = best if best is not None else start
-    return Answer(best, bound, is_cut_short=True)
+    return MilpAnswer(best, bound, is_cut_short=True)
 
 
 class _Solver:
     """A model in HiGHS that learns rows."""
 
-    def __init__(self, problem: Selection, gap: float) -> None:
-        import highspy
-
+    def __init__(self, problem: Selection, gap: float, max_nodes: int | None) -> None:
         self._problem = problem
         self._wanting = np.flatnonzero(problem.weight > 0)
-        self._solver = highspy.Highs()
-        self._solver.silent()
-        self._solver.setOptionValue("threads", 1)  # the same plan on any machine
-        self._solver.setOptionValue("mip_rel_gap", gap)
-        self._solver.setOptionValue("mip_abs_gap", 1e-9)
-        self._solver.passModel(_make_model(problem))
+        self._solver = Solver(_make_model(problem), gap=gap, absolute_gap=1e-9, max_nodes=max_nodes)
         self.is_interrupted = False
 
     def ask(
         self, start: Served | None, time_limit: float | None
     ) -> tuple[Served | None, FloatArray, float | None, bool]:
-        """Solve; return the selection, claimed satisfaction, the bound, whether time was over."""
-        import highspy
-
-        problem, solver = self._problem, self._solver
-        if time_limit is not None:
-            # HiGHS counts all the time that it has run for this model.
-            solver.setOptionValue("time_limit", solver.getRunTime() + time_limit)
+        """Solve; return selection, claimed satisfaction, bound, whether it was cut short."""
+        problem = self._problem
         if start is not None:
-            hint = highspy.HighsSolution()
             satisfied = problem.satisfaction(start)[self._wanting]
-            hint.col_value = np.concatenate([start.astype(float), satisfied])
-            solver.setSolution(hint)
-        self.is_interrupted = run_highs(solver)
-        info = solver.getInfo()
-        bound = float(info.mip_dual_bound)
-        proven = bound + TOLERANCE * (1 + abs(bound)) if np.isfinite(bound) else None
-        is_cut_short = (
-            self.is_interrupted or solver.getModelStatus() == highspy.HighsModelStatus.kTimeLimit
-        )
-        if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            self._solver.start_from(np.concatenate([start.astype(float), satisfied]))
+        answer = self._solver.solve(time_limit=time_limit, keeps_found=True)
+        self.is_interrupted = answer.status == "interrupted"
+        bound = answer.bound
+        proven = None if bound is None else bound + TOLERANCE * (1 + abs(bound))
+        is_cut_short = answer.status in ("interrupted", "time", "work")
+        if not answer.is_feasible:
             return None, np.empty(0), proven, is_cut_short
-        values = np.asarray(solver.getSolution().col_value)
         num_topics = problem.workload.num_topics
-        return values[:num_topics] > 0.5, values[num_topics:], proven, is_cut_short
+        served, claimed = answer.values[:num_topics] > 0.5, answer.values[num_topics:]
+        return served, claimed, proven, is_cut_short
 
     def cut_off(self, served: Served, claimed: FloatArray) -> bool:
         """Learn rows that a selection breaks; False if it is what the solver says it is."""
         rows = [*self._overfull(served), *self._falsely_satisfied(served, claimed)]
         for row in rows:
-            self._solver.addRow(
-                -np.inf, row.upper, len(row.variables), row.variables.astype(np.int32), row.values
-            )
+            self._solver.add_row(row.variables, row.values, upper=row.upper)
         return bool(rows)
 
     def _overfull(self, served: Served) -> list[Row]:
@@ -173,15 +173,13 @@ class _Solver:
         return rows
 
 
-def _make_model(problem: Selection) -> Any:
+def _make_model(problem: Selection) -> Model:
     """State the problem for HiGHS.
 
     Row 0: cost <= capacity, scaled. Row 1 + i: sum of min(1, rate / tau_v) x_t - z_v >= 0; for
     binary satisfaction, truncation at tau_v keeps every selection and cuts off fractional ones.
     Maybe one row more: changes <= their limit.
     """
-    import highspy
-
     workload, demand = problem.workload, problem.demand
     wanting = np.flatnonzero(problem.weight > 0)
     num_topics, num_wanting = workload.num_topics, len(wanting)
@@ -195,33 +193,28 @@ def _make_model(problem: Selection) -> Any:
         indices.append(np.append(topics, np.int32(num_topics + row)).astype(np.int32))
         values.append(np.append(share, -1.0))
         starts.append(starts[-1] + len(topics) + 1)
-    row_lower = [-highspy.kHighsInf, *np.zeros(num_wanting)]
-    row_upper = [problem.limit / unit, *np.full(num_wanting, highspy.kHighsInf)]
+    row_lower = [-np.inf, *np.zeros(num_wanting)]
+    row_upper = [problem.limit / unit, *np.full(num_wanting, np.inf)]
     sign = np.where(problem.before, -1.0, 1.0)
     num_before = int(np.count_nonzero(problem.before))
     if problem.max_changes is not None:
         indices.append(every_topic)
         values.append(sign)
         starts.append(starts[-1] + num_topics)
-        row_lower.append(-highspy.kHighsInf)
+        row_lower.append(-np.inf)
         row_upper.append(problem.max_changes - num_before)
 
     price = problem.change_price or 0.0
-    whole, real = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
-    model = highspy.HighsLp()
-    model.num_col_ = num_topics + num_wanting
-    model.num_row_ = len(row_lower)
-    model.col_cost_ = np.concatenate([-price * sign, problem.weight[wanting]])
-    model.offset_ = -price * num_before
-    model.col_lower_ = np.append(problem.is_pinned.astype(float), np.zeros(num_wanting))
-    model.col_upper_ = np.append(1.0 - problem.is_excluded, np.ones(num_wanting))
-    model.row_lower_ = np.array(row_lower)
-    model.row_upper_ = np.array(row_upper)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
-    model.a_matrix_.index_ = np.concatenate(indices)
-    model.a_matrix_.value_ = np.concatenate(values)
-    model.sense_ = highspy.ObjSense.kMaximize
-    kind = whole if problem.metric == "binary" else real
-    model.integrality_ = [whole] * num_topics + [kind] * num_wanting
-    return model
+    is_whole = np.full(num_topics + num_wanting, problem.metric == "binary")
+    is_whole[:num_topics] = True
+    return Model(
+        cost=np.concatenate([-price * sign, problem.weight[wanting]]),
+        lower=np.append(problem.is_pinned.astype(float), np.zeros(num_wanting)),
+        upper=np.append(1.0 - problem.is_excluded, np.ones(num_wanting)),
+        matrix=Matrix(np.array(starts), np.concatenate(indices), np.concatenate(values)),
+        row_lower=np.array(row_lower),
+        row_upper=np.array(row_upper),
+        is_whole=is_whole,
+        is_maximised=True,
+        offset=-price * num_before,
+    )

@@ -10,11 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from fanwise.select.coverage import Curve, coverage_curve
-from fanwise.select.explaining.explain import problem_of
-from fanwise.select.explaining.shortages import bin_edges, bin_label
-from fanwise.select.problem import Selection, served_topics
-from fanwise.workload.look import (
+from fanwise.select.explain.shortages import bin_edges, bin_label
+from fanwise.select.greedy_curve import Curve, greedy_curve
+from fanwise.select.problem import Selection, posed_by, served_topics
+from fanwise.workload.plot_style import (
     BLUE,
     GREEN,
     INK,
@@ -37,16 +36,17 @@ MAX_CURVE_PAIRS = 5_000_000
 
 def figures(workload: TopicWorkload, plan: Plan) -> dict[str, Figure]:
     """Return every picture of a selection, the main one first."""
+    plan.check_made_for(workload)
     served = served_topics(plan.tables["topics"], workload.num_topics)
-    problem = problem_of(workload, plan)
+    problem = posed_by(workload, plan.parameters)
     pictures = {
         "Served and offloaded topics": plot_topics(workload, served),
         "Satisfied subscribers by number of subscriptions": plot_satisfied(problem, served),
     }
     if workload.num_pairs <= MAX_CURVE_PAIRS:
         used = float(problem.cost[served].sum())
-        pictures["Coverage against capacity"] = plot_coverage(
-            problem, coverage_curve(problem), used, plan.objective, plan.bound
+        pictures["Coverage against capacity"] = plot_against_capacity(
+            problem, greedy_curve(problem), used, plan.objective, plan.bound
         )
     return pictures
 
@@ -122,7 +122,7 @@ def plot_satisfied(problem: Selection, served: npt.NDArray[np.bool_]) -> Figure:
 
 
 @styled
-def plot_coverage(
+def plot_against_capacity(
     problem: Selection, curve: Curve, used: float, objective: float, bound: float | None
 ) -> Figure:
     """Draw what greedy reaches along its run, the paper's bound, and the plan with its own."""
@@ -142,7 +142,7 @@ def plot_coverage(
             linestyle="none", marker="_", markersize=14, markeredgewidth=2, color=GREEN,
             label="its proven bound", zorder=3,
         )  # fmt: skip
-    label_coverage(axes, problem.metric)
+    label_capacity_axes(axes, problem.metric)
     axes.legend(loc="lower right")
     return figure
 
@@ -157,7 +157,7 @@ def draw_curve(axes: Axes, curve: Curve, everything: float) -> None:
         )  # fmt: skip
 
 
-def label_coverage(axes: Axes, metric: str) -> None:
+def label_capacity_axes(axes: Axes, metric: str) -> None:
     """Name the axes of a coverage picture."""
     axes.set_xlabel("capacity (% of the cost of serving everything)")
     axes.set_ylabel("satisfied subscribers" if metric == "binary" else "total satisfaction")

@@ -13,15 +13,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray
+from fanwise.arrays.tolerance import is_enough, most_within
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.select.stability.previous import Previous, carry_over, mark_topics
-from fanwise.workload.topic import RELATIVE_TOLERANCE, Tau, TopicWorkload
+from fanwise.workload.topic import Tau, TopicWorkload
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
 
 Metric = Literal["binary", "fractional"]
+Served = npt.NDArray[np.bool_]
+"""A selection: whether each topic is served."""
 METRICS = ("binary", "fractional")
 WEIGHING = ("best", "greedy", "exact")
 """Algorithms that weigh changes."""
@@ -160,7 +163,7 @@ class Selection(Problem):
     @property
     def most(self) -> float:
         """The most that a selection may cost: the capacity, up to rounding."""
-        return self.limit * (1 + RELATIVE_TOLERANCE)
+        return most_within(self.limit)
 
     @property
     def has_fixed_topics(self) -> bool:
@@ -210,11 +213,11 @@ class Selection(Problem):
                     name, "used with algorithm best, greedy or exact", getattr(self, name)
                 )
 
-    def num_changes(self, served: npt.NDArray[np.bool_]) -> int:
+    def num_changes(self, served: Served) -> int:
         """Topics switched on or off against the previous plan."""
         return 0 if self.was_served is None else int(np.count_nonzero(served != self.was_served))
 
-    def admits(self, served: npt.NDArray[np.bool_]) -> bool:
+    def admits(self, served: Served) -> bool:
         """Whether a selection keeps every limit: capacity, fixed topics, number of changes."""
         return (
             self.fits(float(self.cost[served].sum()))
@@ -223,7 +226,7 @@ class Selection(Problem):
             and (self.max_changes is None or self.num_changes(served) <= self.max_changes)
         )
 
-    def net_value(self, served: npt.NDArray[np.bool_]) -> float:
+    def net_value(self, served: Served) -> float:
         """Return the objective less the price of the changes: what is maximised."""
         return self.value(served) - (self.change_price or 0.0) * self.num_changes(served)
 
@@ -245,7 +248,7 @@ class Selection(Problem):
         }
         return parameters | {name: value for name, value in asked.items() if value is not None}
 
-    def delivered(self, served: npt.NDArray[np.bool_]) -> FloatArray:
+    def delivered(self, served: Served) -> FloatArray:
         """Events per period that each subscriber gets from the served topics."""
         from fanwise.arrays.csr import sum_rows
 
@@ -255,23 +258,34 @@ class Selection(Problem):
         )
         return result
 
-    def satisfaction(self, served: npt.NDArray[np.bool_]) -> FloatArray:
+    def satisfaction(self, served: Served) -> FloatArray:
         """f(v) or g(v): 1 for a satisfied subscriber, else 0 or the fraction it gets."""
         delivered = self.delivered(served)
         needs = self.demand > 0
-        is_satisfied = needs & (delivered >= self.demand * (1 - RELATIVE_TOLERANCE))
+        is_satisfied = needs & is_enough(delivered, self.demand)
         if self.metric == "binary":
             return is_satisfied.astype(np.float64)
         fraction = np.divide(delivered, self.demand, out=np.zeros_like(delivered), where=needs)
         return np.where(is_satisfied, 1.0, fraction)
 
-    def value(self, served: npt.NDArray[np.bool_]) -> float:
+    def num_satisfied(self, served: Served) -> int:
+        """Count the subscribers that get all they need."""
+        enough = is_enough(self.delivered(served), self.demand)
+        return int(np.count_nonzero(enough & (self.demand > 0)))
+
+    def value(self, served: Served) -> float:
         """Return the objective of serving these topics."""
         return float(np.dot(self.weight, self.satisfaction(served)))
 
-    def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
-        from fanwise.select.bounds import paper_bound
+    @cached_property
+    def paper_bound(self) -> float | None:
+        """The bound of Setty et al.; None where it does not hold."""
+        from fanwise.select.bounds import paper_bounds
 
+        bounds = paper_bounds(self, np.array([self.limit]))
+        return None if bounds is None else float(bounds[0])
+
+    def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
         served = served_topics(tables["topics"], self.workload.num_topics)
         used = float(self.cost[served].sum())
         return Measurement(
@@ -280,15 +294,15 @@ class Selection(Problem):
             metrics={
                 "used": used,
                 "served": int(np.count_nonzero(served)),
-                "satisfied": self._num_satisfied(served),
+                "satisfied": self.num_satisfied(served),
                 "subscribers": int(np.count_nonzero(self.demand > 0)),
                 "cost_of_everything": float(self.cost.sum()),
-                "paper_bound": paper_bound(self),
+                "paper_bound": self.paper_bound,
                 **self._measure_changes(served),
             },
         )
 
-    def _measure_changes(self, served: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    def _measure_changes(self, served: Served) -> dict[str, Any]:
         if not isinstance(self.previous, Previous):
             return {}
         was_served = self.previous.was_served
@@ -298,10 +312,6 @@ class Selection(Problem):
             "switched_off": int(np.count_nonzero(was_served & ~served)),
             "vanished": self.previous.num_vanished,
         }
-
-    def _num_satisfied(self, served: npt.NDArray[np.bool_]) -> int:
-        enough = self.delivered(served) >= self.demand * (1 - RELATIVE_TOLERANCE)
-        return int(np.count_nonzero(enough & (self.demand > 0)))
 
     def bound(self) -> float:
         return self.proven.value
@@ -317,7 +327,7 @@ class Selection(Problem):
         """Return the bound of an outcome that brings none of its own."""
         return self.proven if outcome.bound is None else Bound(outcome.bound)
 
-    def table(self, served: npt.NDArray[np.bool_]) -> pa.Table:
+    def table(self, served: Served) -> pa.Table:
         """Return the plan's table for a set of served topics."""
         columns = {
             "topic": np.arange(self.workload.num_topics, dtype=np.int32),
@@ -327,6 +337,18 @@ class Selection(Problem):
         if self.was_served is not None:
             columns["was_served"] = self.was_served
         return pa.table(columns)
+
+
+def posed_by(workload: TopicWorkload, parameters: Mapping[str, Any]) -> Selection:
+    """Return the problem that a plan with these parameters answers, but for a previous plan."""
+    return Selection(
+        workload,
+        tau=parameters["tau"],
+        capacity=parameters["capacity"],
+        metric=parameters["metric"],
+        pin=parameters.get("pin") or (),
+        exclude=parameters.get("exclude") or (),
+    )
 
 
 def served_topics(table: pa.Table, num_topics: int) -> npt.NDArray[np.bool_]:

@@ -15,15 +15,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
 from fanwise.errors import ParameterError
 from fanwise.planning.sweep import Point, Sweep
 from fanwise.progress import SILENT, Progress
 from fanwise.select.greedy import Trajectory, greedy_binary, greedy_fractional, is_better
 from fanwise.select.problem import Selection, parse_capacity
 from fanwise.select.relaxing.capacity_bounds import capacity_bounds, served_within
-from fanwise.workload.topic import RELATIVE_TOLERANCE
-
-DEFAULT_PERCENTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 
 
 def capacity_curve(
@@ -82,7 +80,6 @@ def point_of_runs(problem: Selection, runs: Sequence[Trajectory], limit: float) 
         is_exact &= not has_room(problem, served, limit)
         if is_better(reached, value):
             best, value = served, reached
-    enough = problem.delivered(best) >= problem.demand * (1 - RELATIVE_TOLERANCE)
     return Point(
         parameters={"capacity": limit},
         value=value,
@@ -93,7 +90,7 @@ def point_of_runs(problem: Selection, runs: Sequence[Trajectory], limit: float) 
         metrics={
             "used": float(problem.cost[best].sum()),
             "served": int(np.count_nonzero(best)),
-            "satisfied": int(np.count_nonzero(enough & (problem.demand > 0))),
+            "satisfied": problem.num_satisfied(best),
         },
     )
 
@@ -102,7 +99,7 @@ def has_room(problem: Selection, served: npt.NDArray[np.bool_], limit: float) ->
     """Whether some topic that is not served still fits and helps somebody."""
     from fanwise.arrays.csr import sum_rows
 
-    room = limit * (1 + RELATIVE_TOLERANCE) - float(problem.cost[served].sum())
+    room = most_within(limit) - float(problem.cost[served].sum())
     fits = ~(served | problem.is_excluded) & (problem.cost <= room)
     if not fits.any():
         return False

@@ -1,36 +1,51 @@
 """Proven lower bounds on the cost of any wiring that keeps the capacities.
 
-Two bounds, of which the larger counts; the other is :mod:`fanwise.wire.star_bounds`.
+Two bounds, of which the larger counts; the other is :mod:`fanwise.wire.proving.gathering_bound`.
 
 The subscribers of a channel have so much traffic that they fill at least k brokers, the largest
 first. So every message of the channel crosses a tree over at least k brokers, one of them the
-publisher's, and :mod:`fanwise.wire.tree_bounds` tells what that costs at least. A user at a broker
-costs its access and at least those trees for what it publishes; under capacities, prices on brokers
-(:mod:`fanwise.wire.access_prices`) bound the sum over all users. Bounds hold for spanning trees,
-for the one tree of the brokers and for Steiner trees alike.
+publisher's, and :mod:`fanwise.wire.proving.tree_bounds` tells what that costs at least. A user at a
+broker costs its access and at least those trees for what it publishes; under capacities, prices on
+brokers (:mod:`fanwise.wire.proving.access_prices`) bound the sum over all users.
+
+Guarantee
+---------
+No attachment within the capacities costs less, whether C2 is by spanning trees, by Steiner trees or
+by the one tree of the brokers.
+
+Complexity
+----------
+O(users x brokers) for each of a few sweeps of prices, O(brokers^3) for trees, and up to
+``MOST_STEPS`` steps for the other bound.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.wire.access_prices import price_brokers
-from fanwise.wire.ground import TOLERANCE, Ground
-from fanwise.wire.star_bounds import gathering_bound
-from fanwise.wire.tree_bounds import cheapest_trees, rooted_trees
-
-if TYPE_CHECKING:
-    from fanwise.wire.problem import Wiring
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
+from fanwise.planning.problem import Run
+from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.proving.access_prices import price_brokers, priced_capacity
+from fanwise.wire.proving.gathering_bound import gathering_bound, gathering_steps
+from fanwise.wire.proving.tree_bounds import cheapest_trees, rooted_trees
 
 ROUNDING = 1e-12
 """Relative: sums in another order may differ by less."""
 
 LEAST_RADII, RADII_PER_ID = 1_000, 3
 """Radii that a certificate may have anyway, and for each user, channel and broker."""
+
+MOST_STEPS, STEPS_PER_SECOND = 3e9, 1e9
+"""Elementary steps to spend on the gathering of subscribers, and how many take a second at most."""
+SWEEPS = 6
+"""Times that subscribers are gathered at most: by shares of prices and of the core."""
+COSTS_PER_SECOND, LEAST_SECONDS = 2e7, 0.1
+"""What everything else takes: users times brokers in a second, and a little anyway."""
 
 MOST_COSTS = 20_000_000
 """Users times brokers up to which users and trees are bounded together."""
@@ -55,7 +70,7 @@ class Duals(NamedTuple):
     parts: FloatArray | None
 
 
-class Parts(NamedTuple):
+class BoundParts(NamedTuple):
     """Lower bounds on C1, whatever C2 is; on C2, whatever C1 is; on both, and why."""
 
     access: float
@@ -64,44 +79,38 @@ class Parts(NamedTuple):
     duals: Duals
 
 
-def lower_bound(problem: Wiring) -> float:
-    """Return a proven lower bound on C1 + C2 of every feasible plan.
-
-    What is small enough for ``exact`` is searched a little way as well.
-    """
-    return problem.bound()
+def proving_seconds(arrays: WiringArrays) -> float:
+    """Return about how long a bound takes, generously."""
+    gathering = min(MOST_STEPS, SWEEPS * gathering_steps(arrays)) / STEPS_PER_SECOND
+    return LEAST_SECONDS + gathering + arrays.access.size / COSTS_PER_SECOND
 
 
-def bound_parts(ground: Ground) -> Parts:
-    """Bound C1 and C2 apart and together."""
-    if ground.num_users == 0 or ground.num_brokers == 0:
-        nothing = Duals(np.zeros(ground.num_brokers), np.zeros((ground.num_brokers, 0)), None)
-        return Parts(0.0, 0.0, 0.0, nothing)
-    capacity = ground.capacity * (1 + TOLERANCE)
-    access, prices = price_brokers(ground.demand, ground.access, capacity)
-    needed = brokers_needed(ground)
-    trees, radii = trees_within(ground, needed)
+def bound_parts(arrays: WiringArrays, run: Run) -> BoundParts:
+    """Bound C1 and C2 apart and together, as far as the time limit of a run lets us."""
+    if arrays.num_users == 0 or arrays.num_brokers == 0:
+        nothing = Duals(np.zeros(arrays.num_brokers), np.zeros((arrays.num_brokers, 0)), None)
+        return BoundParts(0.0, 0.0, 0.0, nothing)
+    capacity = most_within(arrays.capacity)
+    access, prices = price_brokers(arrays.demand, arrays.access, capacity, run.is_over)
+    needed = brokers_needed(arrays)
+    trees, radii = trees_within(arrays, needed)
     of_channel = np.ascontiguousarray(trees[:, needed])
-    rates = channel_rates(ground)
+    rates = channel_rates(arrays)
     core = rounded_down(float(np.dot(rates, of_channel.min(axis=0))), 0.0)
     access = rounded_down(access, priced_capacity(prices, capacity))
     together, duals = access + core, Duals(prices, radii, None)
-    found = gathering_bound(ground, rates, of_channel, capacity)
+    steps = min(run.time_left() * STEPS_PER_SECOND, MOST_STEPS)
+    found = gathering_bound(arrays, rates, of_channel, capacity, steps)
     value = rounded_down(found.value, found.taken_off)
     if value > together:
         together, duals = value, Duals(found.prices, radii, found.parts)
-    if ground.access.size <= MOST_COSTS and core > 0:
-        costs = add_trees(ground, of_channel)
-        value, prices = price_brokers(ground.demand, costs, capacity)
+    if arrays.access.size <= MOST_COSTS and core > 0 and not run.is_over():
+        costs = add_trees(arrays, of_channel)
+        value, prices = price_brokers(arrays.demand, costs, capacity, run.is_over)
         value = rounded_down(value, priced_capacity(prices, capacity))
         if value > together:
             together, duals = value, Duals(prices, radii, None)
-    return Parts(access, core, together, duals)
-
-
-def priced_capacity(prices: FloatArray, capacity: FloatArray) -> float:
-    """Return what prices times capacities come to; unlimited brokers are free."""
-    return float(np.dot(prices[prices > 0], capacity[prices > 0]))
+    return BoundParts(access, core, together, duals)
 
 
 def rounded_down(value: float, taken_off: float) -> float:
@@ -109,50 +118,50 @@ def rounded_down(value: float, taken_off: float) -> float:
     return max(0.0, value - ROUNDING * (abs(value) + 2 * taken_off))
 
 
-def trees_within(ground: Ground, needed: LongArray) -> tuple[FloatArray, FloatArray]:
+def trees_within(arrays: WiringArrays, needed: LongArray) -> tuple[FloatArray, FloatArray]:
     """Return what trees cost at least, and radii that prove it, if there are not too many of them.
 
     A certificate has a row for each; it must stay small beside the plan.
     """
     most = int(needed.max(initial=1))
-    trees, radii = rooted_trees(ground.core, ground.pairs, most)
+    trees, radii = rooted_trees(arrays.core, arrays.links, most)
     radii[:, np.setdiff1d(np.arange(radii.shape[1]), needed)] = 0.0
-    size = ground.num_users + ground.num_channels + ground.num_brokers
+    size = arrays.num_users + arrays.num_channels + arrays.num_brokers
     if np.count_nonzero(radii) > LEAST_RADII + RADII_PER_ID * size:
-        return np.tile(cheapest_trees(ground.pairs, len(trees), most), (len(trees), 1)), 0 * radii
+        return np.tile(cheapest_trees(arrays.links, len(trees), most), (len(trees), 1)), 0 * radii
     return trees, radii
 
 
-def channel_rates(ground: Ground) -> FloatArray:
+def channel_rates(arrays: WiringArrays) -> FloatArray:
     """Return what is published on each channel."""
-    rates = np.bincount(ground.channels, weights=ground.rates, minlength=ground.num_channels)
+    rates = np.bincount(arrays.channels, weights=arrays.rates, minlength=arrays.num_channels)
     return np.asarray(rates, dtype=np.float64)
 
 
-def brokers_needed(ground: Ground) -> LongArray:
+def brokers_needed(arrays: WiringArrays) -> LongArray:
     """Return how many brokers the subscribers of each channel fill at least."""
-    users = np.repeat(np.arange(ground.num_users), np.diff(ground.indptr))
-    weights = np.where(ground.wants, ground.demand[users], 0.0)
-    demand = np.bincount(ground.channels, weights=weights, minlength=ground.num_channels)
-    holds = np.cumsum(np.sort(ground.capacity)[::-1]) * (1 + 2 * TOLERANCE)
+    users = np.repeat(np.arange(arrays.num_users), np.diff(arrays.indptr))
+    weights = np.where(arrays.wants, arrays.demand[users], 0.0)
+    demand = np.bincount(arrays.channels, weights=weights, minlength=arrays.num_channels)
+    holds = np.cumsum(np.sort(arrays.capacity)[::-1]) * (1 + 2 * RELATIVE_TOLERANCE)
     needed = np.searchsorted(holds, demand, side="left") + 1
-    return np.minimum(needed, ground.num_brokers)
+    return np.minimum(needed, arrays.num_brokers)
 
 
 @kernel
-def add_trees(ground: Ground, trees: FloatArray) -> FloatArray:
+def add_trees(arrays: WiringArrays, trees: FloatArray) -> FloatArray:
     """Return what a unit of each user's traffic costs at each broker at least, trees included.
 
-    ``trees`` has a row for each broker and a column for each channel.
+    ``trees`` has a row for each broker and a column for each channel. Changes nothing.
     """
-    costs = ground.access.copy()
-    for user in range(len(ground.demand)):
-        if ground.demand[user] <= 0:
+    costs = arrays.access.copy()
+    for user in range(len(arrays.demand)):
+        if arrays.demand[user] <= 0:
             continue
-        for place in range(ground.indptr[user], ground.indptr[user + 1]):
-            if ground.rates[place] > 0:
-                part = ground.rates[place] / ground.demand[user]
-                channel = ground.channels[place]
+        for entry in range(arrays.indptr[user], arrays.indptr[user + 1]):
+            if arrays.rates[entry] > 0:
+                part = arrays.rates[entry] / arrays.demand[user]
+                channel = arrays.channels[entry]
                 for b in range(costs.shape[1]):
                     costs[user, b] += part * trees[b, channel]
     return costs

@@ -9,9 +9,20 @@ and all users there to the cost of its link; where none has room, to the one wit
 smaller id; for pairs the smaller ids. The ratio of no traffic is 0, of traffic that is free
 infinite.
 
-Complexity: O(touches x brokers) for the second step. The first looks at pairs in the order of a
-bound on their ratio and stops where that is below the best: O(users^2 x channels) at worst, a few
-pairs per broker where link costs differ.
+Guarantee
+---------
+None on the cost: the paper proves no factor.
+
+Complexity
+----------
+O(touches x brokers) for the second step. The first looks at pairs in the order of a bound on their
+ratio and stops where that is below the best: O(users^2 x channels) at worst, a few pairs per broker
+where link costs differ.
+
+References
+----------
+Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe overlays.
+IEEE SECON 2011, Algorithm 2.
 """
 
 from __future__ import annotations
@@ -20,44 +31,46 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, fits, most_within
 from fanwise.planning.problem import Outcome, Run
-from fanwise.wire.ground import TOLERANCE, Ground
+from fanwise.wire.arrays import WiringArrays
 from fanwise.wire.packing import roomiest
 from fanwise.wire.problem import Wiring, make_tables
 
-LOOSE = 1 + 1e-9
+LOOSE = 1 + RELATIVE_TOLERANCE
 """Bounds are raised by this, so that rounding prunes no pair."""
 PATIENCE = 64
 """Pairs looked at closely, per user, before bounds are worth making tight."""
 BLOCK = 512
+"""Users whose traffic with all others is computed at once: 40 MB for 10,000 users."""
 
 
 def solve(problem: Wiring, run: Run) -> Outcome:
     """Two-stage clustering: pairs with much traffic first, then everybody where its traffic is."""
-    return Outcome(make_tables(problem.ground, attach(problem)))
+    return Outcome(make_tables(problem.arrays, attach(problem)))
 
 
 def attach(problem: Wiring) -> IntArray:
     """Return the broker of each user by clustering."""
-    ground = problem.ground
-    chosen = np.full(ground.num_users, -1, dtype=np.int32)
-    sent = sum_sent(ground)
+    arrays = problem.arrays
+    chosen = np.full(arrays.num_users, -1, dtype=np.int32)
+    sent = sum_sent(arrays)
     most = sent + sent.max(initial=0.0)
-    done = seed_brokers(ground, 0, sent, most, chosen, PATIENCE * ground.num_users)
-    if done < ground.num_brokers:
-        most = np.minimum(most, largest_traffic(ground) * LOOSE)
-        seed_brokers(ground, done, sent, most, chosen, np.iinfo(np.int64).max)
-    join_clusters(ground, chosen)
+    done = seed_brokers(arrays, 0, sent, most, chosen, PATIENCE * arrays.num_users)
+    if done < arrays.num_brokers:
+        most = np.minimum(most, largest_traffic(arrays) * LOOSE)
+        seed_brokers(arrays, done, sent, most, chosen, np.iinfo(np.int64).max)
+    join_clusters(arrays, chosen)
     return chosen
 
 
-def largest_traffic(ground: Ground) -> FloatArray:
+def largest_traffic(arrays: WiringArrays) -> FloatArray:
     """Return the most traffic that each user has with any other, by products of matrices."""
-    shape = ground.num_users, ground.num_channels
+    shape = arrays.num_users, arrays.num_channels
     rates, wants = np.zeros(shape), np.zeros(shape)
-    user = np.repeat(np.arange(shape[0]), np.diff(ground.indptr))
-    rates[user, ground.channels] = ground.rates
-    wants[user, ground.channels] = ground.wants
+    user = np.repeat(np.arange(shape[0]), np.diff(arrays.indptr))
+    rates[user, arrays.channels] = arrays.rates
+    wants[user, arrays.channels] = arrays.wants
     most = np.zeros(shape[0])
     for start in range(0, shape[0], BLOCK):
         rows = slice(start, min(start + BLOCK, shape[0]))
@@ -68,43 +81,43 @@ def largest_traffic(ground: Ground) -> FloatArray:
 
 
 @kernel
-def sum_sent(ground: Ground) -> FloatArray:
-    """What each user publishes in all."""
-    sent = np.zeros(len(ground.demand))
+def sum_sent(arrays: WiringArrays) -> FloatArray:
+    """Return what each user publishes in all. Changes nothing."""
+    sent = np.zeros(len(arrays.demand))
     for user in range(len(sent)):
-        for place in range(ground.indptr[user], ground.indptr[user + 1]):
-            sent[user] += ground.rates[place]
+        for entry in range(arrays.indptr[user], arrays.indptr[user + 1]):
+            sent[user] += arrays.rates[entry]
     return sent
 
 
 @kernel
 def ratio_of(traffic: float, cost: float) -> float:
-    """Traffic for its cost: 0 for none, infinite where it is free."""
+    """Return traffic over its cost: 0 for none, infinite where it is free. Changes nothing."""
     if traffic <= 0:
         return 0.0
     return traffic / cost if cost > 0 else np.inf
 
 
 @kernel
-def traffic_between(ground: Ground, user: int, other: int) -> float:
-    """What two users send to each other."""
+def traffic_between(arrays: WiringArrays, user: int, other: int) -> float:
+    """Return what two users send to each other. Changes nothing."""
     total = 0.0
-    place, end = ground.indptr[user], ground.indptr[user + 1]
-    for there in range(ground.indptr[other], ground.indptr[other + 1]):
-        channel = ground.channels[there]
-        while place < end and ground.channels[place] < channel:
-            place += 1
-        if place < end and ground.channels[place] == channel:
-            if ground.wants[there]:
-                total += ground.rates[place]
-            if ground.wants[place]:
-                total += ground.rates[there]
+    entry, end = arrays.indptr[user], arrays.indptr[user + 1]
+    for there in range(arrays.indptr[other], arrays.indptr[other + 1]):
+        channel = arrays.channels[there]
+        while entry < end and arrays.channels[entry] < channel:
+            entry += 1
+        if entry < end and arrays.channels[entry] == channel:
+            if arrays.wants[there]:
+                total += arrays.rates[entry]
+            if arrays.wants[entry]:
+                total += arrays.rates[there]
     return total
 
 
 @kernel
 def seed_brokers(
-    ground: Ground,
+    arrays: WiringArrays,
     first: int,
     sent: FloatArray,
     most: FloatArray,
@@ -113,30 +126,30 @@ def seed_brokers(
 ) -> int:
     """Give brokers from ``first`` on their best pair; return where patience ran out, or B.
 
-    ``most`` bounds the traffic that each user has with any other.
+    ``most`` bounds the traffic that each user has with any other. Changes ``chosen``.
     """
-    for broker in range(first, len(ground.capacity)):
-        low, high, looked = best_pair(ground, broker, sent, most, chosen)
+    for broker in range(first, len(arrays.capacity)):
+        low, high, looked = best_pair(arrays, broker, sent, most, chosen)
         patience -= looked
         if low >= 0:
             chosen[low] = broker
             chosen[high] = broker
         if patience < 0:
             return broker + 1
-    return len(ground.capacity)
+    return len(arrays.capacity)
 
 
 @kernel
 def best_pair(
-    ground: Ground, broker: int, sent: FloatArray, most: FloatArray, chosen: IntArray
+    arrays: WiringArrays, broker: int, sent: FloatArray, most: FloatArray, chosen: IntArray
 ) -> tuple[int, int, int]:
     """Return the pair of users with the largest ratio through a broker, and how many were tried.
 
-    (-1, -1) where no pair that fits has traffic.
+    (-1, -1) where no pair that fits has traffic. Changes nothing.
     """
     left = np.flatnonzero(chosen < 0)
-    cost = ground.access[:, broker]
-    limit = ground.capacity[broker] * (1 + TOLERANCE)
+    cost = arrays.access[:, broker]
+    limit = most_within(arrays.capacity[broker])
     cheapest = np.inf
     for user in left:
         cheapest = min(cheapest, cost[user])
@@ -153,7 +166,7 @@ def best_pair(
             if -reach[order[j]] < best or reach[order[j]] == 0:
                 break
             other = left[order[j]]
-            if ground.demand[user] + ground.demand[other] > limit:
+            if arrays.demand[user] + arrays.demand[other] > limit:
                 continue
             price = cost[user] + cost[other]
             bound = min(min(most[user], most[other]), sent[user] + sent[other])
@@ -161,7 +174,7 @@ def best_pair(
                 continue
             looked += 1
             one, two = min(user, other), max(user, other)
-            ratio = ratio_of(traffic_between(ground, one, two), price)
+            ratio = ratio_of(traffic_between(arrays, one, two), price)
             if ratio > best or (
                 ratio > 0 and ratio == best and (one < low or (one == low and two < high))
             ):
@@ -170,62 +183,65 @@ def best_pair(
 
 
 @kernel
-def join_clusters(ground: Ground, chosen: IntArray) -> None:
-    """Attach everybody that is left where it has most traffic for its cost."""
-    count = len(ground.capacity)
+def join_clusters(arrays: WiringArrays, chosen: IntArray) -> None:
+    """Attach everybody that is left where it has most traffic for its cost. Changes ``chosen``."""
+    count = len(arrays.capacity)
     load = np.zeros(count)
-    subscribers = np.zeros((ground.num_channels, count))
-    published = np.zeros((ground.num_channels, count))
+    subscribers = np.zeros((arrays.num_channels, count))
+    published = np.zeros((arrays.num_channels, count))
     traffic = np.empty(count)
     for user in range(len(chosen)):
         if chosen[user] >= 0:
-            enter_cluster(ground, user, chosen[user], load, subscribers, published)
+            enter_cluster(arrays, user, chosen[user], load, subscribers, published)
     for user in range(len(chosen)):
         if chosen[user] >= 0:
             continue
         traffic[:] = 0.0
-        for place in range(ground.indptr[user], ground.indptr[user + 1]):
-            channel, rate = ground.channels[place], ground.rates[place]
+        for entry in range(arrays.indptr[user], arrays.indptr[user + 1]):
+            channel, rate = arrays.channels[entry], arrays.rates[entry]
             if rate > 0:
                 for broker in range(count):
                     traffic[broker] += rate * subscribers[channel, broker]
-            if ground.wants[place]:
+            if arrays.wants[entry]:
                 for broker in range(count):
                     traffic[broker] += published[channel, broker]
-        chosen[user] = best_cluster(ground, user, traffic, load)
-        enter_cluster(ground, user, chosen[user], load, subscribers, published)
+        chosen[user] = best_cluster(arrays, user, traffic, load)
+        enter_cluster(arrays, user, chosen[user], load, subscribers, published)
 
 
 @kernel
-def best_cluster(ground: Ground, user: int, traffic: FloatArray, load: FloatArray) -> int:
-    """The broker with room that a user has most traffic with for its cost."""
+def best_cluster(arrays: WiringArrays, user: int, traffic: FloatArray, load: FloatArray) -> int:
+    """Return the broker with room that a user has most traffic with for its cost.
+
+    Changes nothing.
+    """
     best, best_ratio = -1, 0.0
     for broker in range(len(load)):
-        if load[broker] + ground.demand[user] > ground.capacity[broker] * (1 + TOLERANCE):
+        if not fits(load[broker] + arrays.demand[user], arrays.capacity[broker]):
             continue
-        cost = ground.access[user, broker]
+        cost = arrays.access[user, broker]
         ratio = ratio_of(traffic[broker], cost)
         if (
             best < 0
             or ratio > best_ratio
-            or (ratio == best_ratio and cost < ground.access[user, best])
+            or (ratio == best_ratio and cost < arrays.access[user, best])
         ):
             best, best_ratio = broker, ratio
-    return best if best >= 0 else roomiest(ground, load)
+    return best if best >= 0 else roomiest(arrays, load)
 
 
 @kernel
 def enter_cluster(
-    ground: Ground,
+    arrays: WiringArrays,
     user: int,
     broker: int,
     load: FloatArray,
     subscribers: FloatArray,
     published: FloatArray,
 ) -> None:
-    """Count a user at a broker."""
-    load[broker] += ground.demand[user]
-    for place in range(ground.indptr[user], ground.indptr[user + 1]):
-        if ground.wants[place]:
-            subscribers[ground.channels[place], broker] += 1
-        published[ground.channels[place], broker] += ground.rates[place]
+    """Count a user at a broker. Changes ``load``, ``subscribers`` and ``published``."""
+    load[broker] += arrays.demand[user]
+    for entry in range(arrays.indptr[user], arrays.indptr[user + 1]):
+        if arrays.wants[entry]:
+            subscribers[arrays.channels[entry], broker] += 1
+        published[arrays.channels[entry], broker] += arrays.rates[entry]

@@ -7,13 +7,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
+from fanwise.arrays.tolerance import most_within
 from fanwise.planning.problem import Measurement
-from fanwise.wire.ground import TOLERANCE
 from fanwise.wire.state import ACCESS, CORE, make_state
-from fanwise.wire.steiner import steiner_cost
+from fanwise.wire.steiner_trees import THOROUGH, steiner_cost
 
 if TYPE_CHECKING:
+    from fanwise.wire.arrays import WiringArrays
     from fanwise.wire.problem import Wiring
+
+STEPS_PER_SECOND = 1e9
+"""Of the search for Steiner trees."""
+
+
+def measuring_seconds(arrays: WiringArrays) -> float:
+    """Return about how long it takes to measure an attachment, generously."""
+    if arrays.is_tree:
+        return 0.0
+    steps = min(4 / 27 * float(arrays.num_brokers) ** 3, THOROUGH)  # the most of (B - k)^2 k
+    return arrays.num_channels * steps / STEPS_PER_SECOND
 
 
 def measure(problem: Wiring, broker_of_user: IntArray) -> Measurement:
@@ -24,15 +36,15 @@ def measure(problem: Wiring, broker_of_user: IntArray) -> Measurement:
     ``core_steiner`` bounds C2 by Steiner trees from above (None on one tree, which leaves no
     choice); ``shortened`` counts links that cost more than a way around them.
     """
-    ground = problem.ground
-    state = make_state(ground, broker_of_user)
-    over = np.flatnonzero(state.load > ground.capacity * (1 + TOLERANCE))
+    arrays = problem.arrays
+    state = make_state(arrays, broker_of_user)
+    over = np.flatnonzero(state.load > most_within(arrays.capacity))
     metrics: dict[str, Any] = {
         "access": float(state.totals[ACCESS]),
         "core": float(state.totals[CORE]),
         "overloaded": len(over),
-        "max_load": _largest_share(state.load, ground.capacity),
-        "core_steiner": None if ground.is_tree else float(steiner_cost(ground, state)),
+        "max_load": _largest_share(state.load, arrays.capacity),
+        "core_steiner": None if arrays.is_tree else float(steiner_cost(arrays, state)),
         "shortened": problem.num_shortened,
     }
     return Measurement(state.cost, not len(over), metrics)

@@ -3,7 +3,21 @@
 Users come in the order of their ids. Each takes the cheapest broker that has room for it. The
 printed algorithm swaps the names of users and brokers, and attaches to no broker where none has
 room: here the user goes to the one with most room left, and the plan says that it is overloaded.
-Ties go to the smaller id. O(users x brokers).
+Ties go to the smaller id.
+
+Guarantee
+---------
+None on the cost: it may be as far from the optimum as the core is dear. Where every user finds room
+at its cheapest broker, C1 is least.
+
+Complexity
+----------
+O(users x brokers).
+
+References
+----------
+Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe overlays.
+IEEE SECON 2011, Algorithm 1.
 """
 
 from __future__ import annotations
@@ -12,50 +26,54 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import most_within
 from fanwise.planning.problem import Outcome, Run
-from fanwise.wire.ground import TOLERANCE, Ground
+from fanwise.wire.arrays import WiringArrays
 from fanwise.wire.problem import Wiring, make_tables
 
 
 def solve(problem: Wiring, run: Run) -> Outcome:
     """Two-stage greedy packing: the cheapest broker with room."""
-    return Outcome(make_tables(problem.ground, attach(problem)))
+    return Outcome(make_tables(problem.arrays, attach(problem)))
 
 
 def attach(problem: Wiring) -> IntArray:
     """Return the broker of each user by greedy packing."""
-    return pack(problem.ground)
+    return pack(problem.arrays)
 
 
 @kernel
-def pack(ground: Ground) -> IntArray:
-    """Give each user the cheapest broker with room."""
-    load = np.zeros(len(ground.capacity))
-    chosen = np.full(len(ground.demand), -1, dtype=np.int32)
+def pack(arrays: WiringArrays) -> IntArray:
+    """Return the cheapest broker with room for each user, in the order of ids. Changes nothing."""
+    load = np.zeros(len(arrays.capacity))
+    chosen = np.full(len(arrays.demand), -1, dtype=np.int32)
     for user in range(len(chosen)):
-        chosen[user] = cheapest_with_room(ground, load, user)
-        load[chosen[user]] += ground.demand[user]
+        chosen[user] = cheapest_with_room(arrays, load, user)
+        load[chosen[user]] += arrays.demand[user]
     return chosen
 
 
 @kernel
-def cheapest_with_room(ground: Ground, load: FloatArray, user: int) -> int:
-    """The cheapest broker of a user that has room for it, or the one with most room."""
+def cheapest_with_room(arrays: WiringArrays, load: FloatArray, user: int) -> int:
+    """Return the cheapest broker that has room for a user, or the one with most room.
+
+    Changes nothing.
+    """
     best = -1
     for broker in range(len(load)):
-        limit = ground.capacity[broker] * (1 + TOLERANCE)
-        if load[broker] + ground.demand[user] <= limit and (
-            best < 0 or ground.access[user, broker] < ground.access[user, best]
+        limit = most_within(arrays.capacity[broker])
+        if load[broker] + arrays.demand[user] <= limit and (
+            best < 0 or arrays.access[user, broker] < arrays.access[user, best]
         ):
             best = broker
-    return best if best >= 0 else roomiest(ground, load)
+    return best if best >= 0 else roomiest(arrays, load)
 
 
 @kernel
-def roomiest(ground: Ground, load: FloatArray) -> int:
-    """The broker with most room left."""
+def roomiest(arrays: WiringArrays, load: FloatArray) -> int:
+    """Return the broker with most room left; the smaller id where several have. Changes nothing."""
     best = 0
     for broker in range(1, len(load)):
-        if ground.capacity[broker] - load[broker] > ground.capacity[best] - load[best]:
+        if arrays.capacity[broker] - load[broker] > arrays.capacity[best] - load[best]:
             best = broker
     return best

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.wire.problem import Wiring, posed_by, read_attachments
 from fanwise.wire.state import State, make_state
-from fanwise.workload.look import (
+from fanwise.workload.plot_style import (
     BLUE,
     HEIGHT,
     INK,
@@ -41,7 +41,7 @@ MAX_TICKS = 5
 def figures(workload: ContentWorkload, plan: Plan) -> dict[str, Figure]:
     """Return every picture of a wiring, the main one first."""
     problem = posed_by(workload, plan.parameters)
-    state = make_state(problem.ground, read_attachments(problem.ground, plan.tables))
+    state = make_state(problem.arrays, read_attachments(problem.arrays, plan.tables))
     drawn = {
         "Where the cost is": plot_cost(plan),
         "Loads of the brokers": plot_loads(problem, state),
@@ -122,7 +122,7 @@ def plot_loads(problem: Wiring, state: State) -> Figure:
     order = np.argsort(-state.load, kind="stable")
     axes.step(np.arange(len(order) + 1), _closed(state.load[order]), where="post", color=BLUE,
               label="load")  # fmt: skip
-    capacity = problem.ground.capacity[order]
+    capacity = problem.arrays.capacity[order]
     if np.isfinite(capacity).all():
         axes.step(np.arange(len(order) + 1), _closed(capacity), where="post", color=VERMILION,
                   linestyle="--", label="capacity")  # fmt: skip

@@ -15,14 +15,16 @@ import pyarrow as pa
 from fanwise.arrays.csr import IntArray
 from fanwise.errors import InfeasibleError, ParameterError, WorkloadError
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
-from fanwise.wire.ground import Ground, build_ground
+from fanwise.wire.arrays import WiringArrays, build_arrays
 from fanwise.workload.content import ContentWorkload
 
 if TYPE_CHECKING:
-    from fanwise.wire.bounds import Parts
+    from fanwise.wire.bounds import BoundParts
 
 LARGEST_COST = 1e100
 TOPOLOGIES = ("mesh", "tree")
+GRACE_SHARE, GRACE = 0.05, 0.3
+"""Of a time limit that is used up, and in seconds: what a bound may take all the same."""
 
 logger = logging.getLogger(__name__)
 
@@ -89,23 +91,23 @@ class Wiring(Problem):
         return self.workload.num_subscribers * self.workload.num_brokers
 
     @cached_property
-    def _laid_out(self) -> tuple[Ground, int]:
-        ground, num_shortened = build_ground(
+    def _laid_out(self) -> tuple[WiringArrays, int]:
+        arrays, num_shortened = build_arrays(
             self.workload,
             is_tree=self.topology == "tree",
             core_factor=self.core_factor,
             capacity_factor=self.capacity_factor,
         )
-        _check_size(ground)
+        _check_size(arrays)
         if num_shortened:
             logger.warning(
                 "broker_costs: %d links cost more than a way around them; the cheapest way is used",
                 num_shortened,
             )
-        return ground, num_shortened
+        return arrays, num_shortened
 
     @property
-    def ground(self) -> Ground:
+    def arrays(self) -> WiringArrays:
         """The problem as arrays, all of them read-only: what algorithms work on."""
         return self._laid_out[0]
 
@@ -118,7 +120,7 @@ class Wiring(Problem):
         """Say why there is nothing to decide, or None where there is something."""
         if not self.workload.num_subscribers:
             return "there are no users"
-        return None if self.ground.demand.any() else "no message has a receiver"
+        return None if self.arrays.demand.any() else "no message has a receiver"
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -130,27 +132,38 @@ class Wiring(Problem):
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
         from fanwise.wire.measuring import measure
 
-        return measure(self, read_attachments(self.ground, tables))
+        return measure(self, read_attachments(self.arrays, tables))
 
     @cached_property
-    def bound_parts(self) -> Parts:
+    def bound_parts(self) -> BoundParts:
         """Proven lower bounds on C1, on C2 and on their sum."""
         from fanwise.wire.bounds import bound_parts
 
-        return bound_parts(self.ground)
+        return bound_parts(self.arrays, Run())
 
     @cached_property
     def proved(self) -> Bound:
         """A proven lower bound on C1 + C2, whatever an algorithm finds, with its certificate."""
-        from fanwise.wire.certifying import prove
+        from fanwise.wire.proving.certificates import prove
 
-        return prove(self)
+        return prove(self, Run())
 
     def bound(self) -> float:
         return self.proved.value
 
     def prove(self, outcome: Outcome, run: Run) -> Bound:
-        return self.proved if outcome.bound is None else Bound(outcome.bound, outcome.proof)
+        if outcome.bound is not None:
+            return Bound(outcome.bound, outcome.proof)
+        return self.prove_within(run)
+
+    def prove_within(self, run: Run) -> Bound:
+        """Return a proven lower bound on C1 + C2; where time is short one that takes less of it."""
+        if run.time_limit is None or "proved" in self.__dict__:
+            return self.proved
+        from fanwise.wire.proving.certificates import prove
+
+        seconds = max(run.time_left(), GRACE_SHARE * run.time_limit + GRACE)
+        return prove(self, Run(time_limit=seconds))
 
     def trivial_bound(self) -> float:
         """Return the bound that says nothing: that a wiring costs no less than nothing."""
@@ -164,11 +177,11 @@ def _check_factor(name: str, value: Any) -> float:
     return float(value)
 
 
-def _check_size(ground: Ground) -> None:
+def _check_size(arrays: WiringArrays) -> None:
     """Raise where rates times costs are too large for a number, or for a sum of them."""
     with np.errstate(over="ignore", invalid="ignore"):
-        dearest = ground.access.max(initial=0.0) + ground.core.sum()
-        total = (ground.demand.sum() + ground.rates.sum()) * dearest
+        dearest = arrays.access.max(initial=0.0) + arrays.core.sum()
+        total = (arrays.demand.sum() + arrays.rates.sum()) * dearest
     if not total < LARGEST_COST:
         raise WorkloadError(
             f"rates times costs come to {total:.3g}, above {LARGEST_COST:g}, the most that can be "
@@ -183,30 +196,30 @@ def posed_by(workload: ContentWorkload, parameters: Mapping[str, Any]) -> Wiring
     return Wiring(workload, **{name: parameters[name] for name in names})
 
 
-def read_attachments(ground: Ground, tables: Mapping[str, pa.Table]) -> IntArray:
+def read_attachments(arrays: WiringArrays, tables: Mapping[str, pa.Table]) -> IntArray:
     """Return the broker of each user out of a plan's tables."""
     given = tables["attachments"]
-    brokers = np.full(ground.num_users, -1, dtype=np.int32)
+    brokers = np.full(arrays.num_users, -1, dtype=np.int32)
     brokers[given.column("subscriber").to_numpy()] = given.column("broker").to_numpy()
     return brokers
 
 
-def make_tables(ground: Ground, broker_of_user: IntArray) -> dict[str, pa.Table]:
+def make_tables(arrays: WiringArrays, broker_of_user: IntArray) -> dict[str, pa.Table]:
     """Return a plan's tables.
 
     Links are those with traffic, and with one tree all of its links; the smaller id first.
     """
     from fanwise.wire.state import link_traffic, make_state
 
-    traffic = link_traffic(ground, make_state(ground, broker_of_user))
+    traffic = link_traffic(arrays, make_state(arrays, broker_of_user))
     is_kept = traffic > 0
-    if ground.is_tree:
-        below, above = ground.tree_order[1:], ground.tree_parent[ground.tree_order[1:]]
-        is_kept[ground.pairs.rank[below, above]] = True
+    if arrays.is_tree:
+        below, above = arrays.tree_order[1:], arrays.tree_parent[arrays.tree_order[1:]]
+        is_kept[arrays.links.rank[below, above]] = True
     kept = np.flatnonzero(is_kept)
-    low, high = ground.pairs.low[kept], ground.pairs.high[kept]
+    low, high = arrays.links.low[kept], arrays.links.high[kept]
     order = np.lexsort((high, low))
-    users = np.arange(ground.num_users, dtype=np.int32)
+    users = np.arange(arrays.num_users, dtype=np.int32)
     return {
         "attachments": pa.table({"subscriber": users, "broker": broker_of_user.astype(np.int32)}),
         "links": pa.table(

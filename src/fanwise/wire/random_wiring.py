@@ -1,4 +1,18 @@
-"""The paper's yardstick: every user on a random broker, whatever it costs and carries."""
+"""The paper's yardstick: every user on a random broker, whatever it costs and carries.
+
+Guarantee
+---------
+None, neither on the cost nor on capacities. The same seed gives the same draws.
+
+Complexity
+----------
+O(users).
+
+References
+----------
+Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe overlays.
+IEEE SECON 2011, Section VI.B.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +25,10 @@ from fanwise.wire.problem import Wiring, make_tables
 
 def solve(problem: Wiring, run: Run) -> Outcome:
     """Attach everybody at random; capacities are not looked at."""
-    return Outcome(make_tables(problem.ground, attach(problem, run.random())))
+    return Outcome(make_tables(problem.arrays, attach(problem, run.random())))
 
 
 def attach(problem: Wiring, random: np.random.Generator) -> IntArray:
     """Return a random broker for each user."""
-    ground = problem.ground
-    return random.integers(0, max(ground.num_brokers, 1), ground.num_users, dtype=np.int32)
+    arrays = problem.arrays
+    return random.integers(0, max(arrays.num_brokers, 1), arrays.num_users, dtype=np.int32)

@@ -1,15 +1,17 @@
-"""The leaves of a search over attachments, for checking certificates: plain NumPy, level by level.
+"""The leaves of a search over attachments, for checking certificates: plain NumPy.
 
 At the root nobody is attached. A node is either branched on the next user of the order, with a
 child for each broker that has room for it, or it is a leaf. So the leaves cover every attachment
 that keeps the capacities, whatever the table says of which node is branched. A leaf where all are
-attached costs what it costs. Any other costs at least: access of those attached, the cheapest
-access of the others, with prices or without, and for every message the cheapest tree over brokers
-that include those it is known to go to, and at least as many as its channel's subscribers fill.
+attached costs what it costs. In any other every user costs at least, at its broker or at the best
+one for it: access, with prices or without, and for each of its messages the cheapest tree over
+brokers that include its own and those it is known to go to, and at least as many as its channel's
+subscribers fill.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,8 @@ from fanwise.wire.verify_trees import sides_of_one_tree, spanning_trees
 
 MAX_USERS, MAX_BROKERS = 20, 8
 CHUNK = 1 << 12
+
+Node = tuple[int, ...]
 
 
 class Costs(NamedTuple):
@@ -44,20 +48,36 @@ def least_leaf(question: Question, proof: Proof, prices: Any, taken_off: float) 
     if users > MAX_USERS or brokers > MAX_BROKERS:
         raise ProofError(f"no search takes {users} users and {brokers} brokers")
     order = _order(proof, users)
-    is_branched = proof.table("nodes", {"is_branched": "flag"}).column("is_branched").to_numpy()
+    marks = proof.table("tree", {"is_branched": "flag"}).column("is_branched").to_pylist()
     costs = _lay_out(question, order, prices, taken_off)
-    chosen, load = np.zeros((1, 0), dtype=np.int64), np.zeros((1, brokers))
-    found, at = np.inf, 0
-    for depth in range(users):
-        marks = is_branched[at : at + len(chosen)]
-        if len(marks) < len(chosen):
-            raise ProofError("proof/nodes.parquet has too few rows")
-        at += len(marks)
-        found = min(found, _least(costs, chosen[~marks]))
-        chosen, load = _branch(costs.demand[depth], question.room, chosen[marks], load[marks])
-    if at < len(is_branched):
-        raise ProofError("proof/nodes.parquet has too many rows")
-    return min(found, _least(costs, chosen))
+    found = np.inf
+    leaves: list[list[Node]] = [[] for _ in range(users + 1)]
+    for leaf in _walk(marks, costs.demand, question.room):
+        alike = leaves[len(leaf)]
+        alike.append(leaf)
+        if len(alike) == CHUNK:
+            found = min(found, _least(costs, alike))
+            alike.clear()
+    return min(found, *(_least(costs, alike) for alike in leaves if alike))
+
+
+def _walk(marks: list[bool], demand: Any, room: Any) -> Iterator[Node]:
+    """Yield the leaves of a tree in preorder, as the brokers of those who are attached."""
+    rows = iter(marks)
+    nodes: list[tuple[Node, Any]] = [((), np.zeros(len(room)))]
+    while nodes:
+        node, load = nodes.pop()
+        is_branched = next(rows, None) if len(node) < len(demand) else False
+        if is_branched is None:
+            raise ProofError("proof/tree.parquet has too few rows")
+        if not is_branched:
+            yield node
+            continue
+        heavier = load + np.diag(np.full(len(room), demand[len(node)]))
+        fits = np.flatnonzero(heavier.diagonal() <= room)
+        nodes += [((*node, b), heavier[b]) for b in fits[::-1].tolist()]
+    if next(rows, None) is not None:
+        raise ProofError("proof/tree.parquet has too many rows")
 
 
 def _order(proof: Proof, users: int) -> Any:
@@ -65,14 +85,6 @@ def _order(proof: Proof, users: int) -> Any:
     if len(order) != users or (np.sort(order) != np.arange(users)).any():
         raise ProofError("proof/order.parquet does not have every subscriber once")
     return order.astype(np.int64)
-
-
-def _branch(demand: float, room: Any, chosen: Any, load: Any) -> tuple[Any, Any]:
-    """Attach the next user to each broker with room for it."""
-    node, broker = np.nonzero(load + demand <= room)
-    heavier = load[node]
-    heavier[np.arange(len(node)), broker] += demand
-    return np.column_stack([chosen[node], broker]), heavier
 
 
 def _lay_out(question: Question, order: Any, prices: Any, taken_off: float) -> Costs:
@@ -104,31 +116,21 @@ def _costs_of_sets(question: Question) -> Any:
     return np.where(is_link, question.costs[joined, ends], 0.0).sum(axis=1)
 
 
-def _least(costs: Costs, chosen: Any) -> float:
-    """Return the least bound of nodes, given the brokers of those who are attached in each."""
-    bounds = [
-        _bound(costs, chosen[start : start + CHUNK]).min() for start in range(0, len(chosen), CHUNK)
-    ]
-    return float(min(bounds, default=np.inf))
-
-
-def _bound(costs: Costs, chosen: Any) -> Any:
-    users, depth = len(costs.demand), chosen.shape[1]
-    attached = np.arange(depth)
-    plain = costs.access[attached, chosen].sum(axis=1) + costs.access[depth:].min(axis=1).sum()
-    priced = costs.priced[attached, chosen].sum(axis=1) + costs.priced[depth:].min(axis=1).sum()
-    total = np.maximum(plain, priced - costs.taken_off) if depth < users else plain
+def _least(costs: Costs, leaves: list[Node]) -> float:
+    """Return the least bound of leaves in which as many are attached."""
+    users, depth = len(costs.demand), len(leaves[0])
+    chosen = np.array(leaves, dtype=np.int64).reshape(len(leaves), depth)
     channels = np.arange(costs.rates.shape[1])
     masks = np.zeros((len(chosen), len(channels)), dtype=np.int64)
     for user in range(depth):
         masks |= np.where(costs.wants[user], 1 << chosen[:, user, None], 0)
-    least = costs.least if depth < users else np.repeat(costs.trees[:, None], len(channels), axis=1)
-    for user in range(depth):
-        there = least[masks | 1 << chosen[:, user, None], channels]
-        total = total + _times(costs.rates[user], there)
-    return total + _times(costs.rates[depth:].sum(axis=0), least[masks, channels])
-
-
-def _times(rates: Any, costs: Any) -> Any:
-    """Sum what messages cost; where there are none, no tree is too dear."""
-    return np.where(rates > 0, costs, 0.0) @ rates
+    plain, priced = (np.full((len(chosen), users), np.inf) for _ in range(2))
+    for b in range(costs.access.shape[1]):
+        spanned = masks | 1 << b
+        trees = costs.least[spanned, channels] if depth < users else costs.trees[spanned]
+        sent = trees @ costs.rates.T
+        sent[:, :depth][chosen != b] = np.inf
+        np.minimum(plain, sent + costs.access[:, b], out=plain)
+        np.minimum(priced, sent + costs.priced[:, b], out=priced)
+    bounds = np.maximum(plain.sum(axis=1), priced.sum(axis=1) - costs.taken_off)
+    return float(bounds.min())

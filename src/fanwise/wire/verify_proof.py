@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 RULES = {
     frozenset({"prices", "trees"}),
     frozenset({"prices", "trees", "gathering"}),
-    frozenset({"prices", "order", "nodes"}),
+    frozenset({"prices", "order", "tree"}),
 }
 LARGEST_PRICE = 1e100
 """Above this sums would overflow; no bound needs such a price."""
@@ -61,7 +61,7 @@ def proven_bound(workload: ContentWorkload, plan: Plan) -> float:
         return 0.0
     prices = _prices(proof, question)
     taken_off = float(np.dot(prices[prices > 0], question.room[prices > 0]))
-    if "nodes" in proof.tables:
+    if "tree" in proof.tables:
         return max(0.0, least_leaf(question, proof, prices, taken_off))
     trees = _trees_of_channels(proof, question)
     if "gathering" in proof.tables:

@@ -1,11 +1,11 @@
-"""Topic workloads on disk: ``workload.json`` and three Parquet tables.
+"""Parquet tables of workloads on disk, read and named alike by whoever reads them.
 
 Each table is one file or a folder of part files, as Spark writes them; row order is free.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -17,161 +17,6 @@ import pyarrow.parquet as pq
 from fanwise.arrays.csr import FloatArray
 from fanwise.errors import WorkloadError
 from fanwise.workload import validation
-from fanwise.workload.folders import atomic_folder
-from fanwise.workload.headers import TOPIC_FORMAT, VERSION, is_count, read_any_header
-from fanwise.workload.headers import read_json as read_json
-from fanwise.workload.outputs import WORKLOAD
-from fanwise.workload.topic import TopicWorkload
-
-FORMAT = TOPIC_FORMAT
-COUNTS = ("topics", "subscribers", "pairs")
-
-
-def read_workload(path: str | Path) -> TopicWorkload:
-    """Read and check a topic workload.
-
-    Parameters
-    ----------
-    path
-        A folder with ``workload.json``, or its ``file:`` address.
-
-    Raises
-    ------
-    WorkloadError
-        In one line: which file, column and row break the format, and what is needed there.
-    """
-    folder = local_path(path)
-    header = read_header(folder)
-    topics = ParquetTable(folder / "topics.parquet", ("topic", "name", "rate", "bytes"), ("cost",))
-    subscribers = ParquetTable(
-        folder / "subscribers.parquet",
-        ("subscriber", "name"),
-        ("tau", "weight", "max_degree", "net_*"),
-    )
-    pairs = ParquetTable(folder / "interests.parquet", ("subscriber", "topic"), ())
-    for table, entry in ((topics, "topics"), (subscribers, "subscribers"), (pairs, "pairs")):
-        if len(table) != header[entry]:
-            raise WorkloadError(
-                f"{folder / 'workload.json'}: {entry} = {header[entry]}, but "
-                f"{table.path.name} has {len(table)} rows; one of them is cut or stale."
-            )
-
-    topic_order = topics.order("topic")
-    rates = topics.floats("rate", topic_order)
-    validation.check_rates(topics.floats("rate"), topics.place)
-    subscriber_order = subscribers.order("subscriber")
-    return TopicWorkload(
-        rates=rates,
-        message_bytes=topics.not_negative("bytes", topic_order),
-        interests=validation.interests(
-            pairs.ids("subscriber"), pairs.ids("topic"), len(subscribers), len(topics), pairs.place
-        ),
-        topic_names=topics.names(topic_order),
-        subscriber_names=subscribers.names(subscriber_order),
-        period_seconds=float(header["period_seconds"]),
-        cost=topics.optional("cost", topic_order),
-        tau=subscribers.optional("tau", subscriber_order),
-        weight=subscribers.optional("weight", subscriber_order),
-        max_degree=subscribers.optional_ids("max_degree", subscriber_order),
-        positions=subscribers.positions(subscriber_order),
-        origin={
-            key: value
-            for key, value in header.items()
-            if key not in ("format", "version", "period_seconds", *COUNTS)
-        },
-    )
-
-
-def write_workload(workload: TopicWorkload, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write a workload so that the folder appears whole or not at all."""
-    with atomic_folder(local_path(path), WORKLOAD, overwrite=overwrite) as folder:
-        write_tables(workload, folder)
-
-
-def write_tables(workload: TopicWorkload, folder: Path) -> None:
-    """Write the files of a workload into an existing folder, the JSON last."""
-    topics: dict[str, Any] = {
-        "topic": np.arange(workload.num_topics, dtype=np.int32),
-        "name": workload.topic_names,
-        "rate": workload.rates,
-        "bytes": workload.message_bytes,
-    }
-    if workload.cost is not None:
-        topics["cost"] = workload.cost
-    subscribers: dict[str, Any] = {
-        "subscriber": np.arange(workload.num_subscribers, dtype=np.int32),
-        "name": workload.subscriber_names,
-    }
-    for name, values in (
-        ("tau", workload.tau),
-        ("weight", workload.weight),
-        ("max_degree", workload.max_degree),
-    ):
-        if values is not None:
-            subscribers[name] = values
-    if workload.positions is not None:
-        for axis in range(workload.positions.shape[1]):
-            subscribers[f"net_{axis}"] = np.ascontiguousarray(workload.positions[:, axis])
-    pairs = {
-        "subscriber": np.repeat(
-            np.arange(workload.num_subscribers, dtype=np.int32),
-            np.diff(workload.interests.indptr),
-        ),
-        "topic": workload.interests.indices,
-    }
-    for name, columns in (
-        ("topics", topics),
-        ("subscribers", subscribers),
-        ("interests", pairs),
-    ):
-        pq.write_table(pa.table(columns), folder / f"{name}.parquet", compression="snappy")
-    write_header(
-        folder,
-        period_seconds=workload.period_seconds,
-        topics=workload.num_topics,
-        subscribers=workload.num_subscribers,
-        pairs=workload.num_pairs,
-        origin=dict(workload.origin),
-    )
-
-
-def write_header(
-    folder: Path,
-    *,
-    period_seconds: float,
-    topics: int,
-    subscribers: int,
-    pairs: int,
-    origin: dict[str, Any],
-) -> None:
-    """Write ``workload.json``."""
-    (folder / "workload.json").write_text(
-        header_text(
-            period_seconds=period_seconds,
-            topics=topics,
-            subscribers=subscribers,
-            pairs=pairs,
-            origin=origin,
-        ),
-        encoding="utf-8",
-    )
-
-
-def header_text(
-    *, period_seconds: float, topics: int, subscribers: int, pairs: int, origin: dict[str, Any]
-) -> str:
-    """Return the text of ``workload.json``; ``origin`` adds entries of its own."""
-    period = int(period_seconds) if float(period_seconds).is_integer() else period_seconds
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "period_seconds": period,
-        "topics": topics,
-        "subscribers": subscribers,
-        "pairs": pairs,
-    }
-    header.update((key, value) for key, value in origin.items() if key not in header)
-    return json.dumps(header, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def local_path(path: str | Path) -> Path:
@@ -181,20 +26,22 @@ def local_path(path: str | Path) -> Path:
     return Path(path)
 
 
-def read_header(folder: Path) -> dict[str, Any]:
-    """Read and check ``workload.json``."""
-    file = folder / "workload.json"
-    header = read_any_header(folder, FORMAT)
-    period = header.get("period_seconds")
-    if not isinstance(period, int | float) or isinstance(period, bool) or not period > 0:
-        raise WorkloadError(f"{file}: period_seconds must be a number > 0, got {period!r}.")
-    validation.check_period(period, str(file))
-    for entry in COUNTS:
-        if not is_count(header.get(entry)):
-            raise WorkloadError(
-                f"{file}: {entry} must be a whole number >= 0, got {header.get(entry)!r}."
-            )
-    return header
+def require_columns(file: Path, needed: Iterable[str], present: Sequence[str]) -> None:
+    """Refuse a table that lacks columns, naming them together with the present ones."""
+    missing = [name for name in needed if name not in present]
+    if missing:
+        raise WorkloadError(
+            f"{file}: no column {', '.join(map(repr, missing))}; "
+            f"it has {', '.join(map(repr, present)) or 'none'}."
+        )
+
+
+def not_readable(part: Path, error: Exception) -> WorkloadError:
+    """Return the error of a file that is no Parquet."""
+    reason = str(error).splitlines()[0]
+    return WorkloadError(
+        f"{part}: not readable as Parquet, cut or damaged ({reason}); write it again."
+    )
 
 
 class ParquetTable:
@@ -208,19 +55,11 @@ class ParquetTable:
             try:
                 file = pq.ParquetFile(part, memory_map=True)
                 present = file.schema_arrow.names
-                missing = [name for name in needed if name not in present]
-                if missing:
-                    raise WorkloadError(
-                        f"{part}: no column {', '.join(map(repr, missing))}; "
-                        f"it has {', '.join(map(repr, present)) or 'none'}."
-                    )
+                require_columns(part, needed, present)
                 wanted = [name for name in present if _matches(name, (*needed, *optional))]
                 tables.append(file.read(columns=wanted))
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-                reason = str(error).splitlines()[0]
-                raise WorkloadError(
-                    f"{part}: not readable as Parquet, cut or damaged ({reason}); write it again."
-                ) from None
+                raise not_readable(part, error) from None
         self._parts = parts
         self._starts = np.cumsum([0, *(table.num_rows for table in tables)])
         try:

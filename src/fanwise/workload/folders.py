@@ -69,21 +69,21 @@ def refuse_existing(
     InputError
         If nothing can be written there at all.
     """
-    given, place = Path(destination), locate(destination)
+    given, target = Path(destination), locate(destination)
     sources = [locate(path) for path in inputs if path is not None]
-    _refuse_inside(given, place, sources)
-    status = _status(place)
+    _refuse_inside(given, target, sources)
+    status = _status(target)
     if status is None:
-        _refuse_parent(given, place)
+        _refuse_parent(given, target)
         return
     _refuse_other_type(given, status, kind)
     if not overwrite:
         raise OutputExistsError(
             f"{given}: exists already; choose another name or pass --overwrite."
         )
-    _refuse_important(given, place, sources)
-    _refuse_parent(given, place)
-    _refuse_strange(given, place, kind)
+    _refuse_important(given, target, sources)
+    _refuse_parent(given, target)
+    _refuse_strange(given, target, kind)
 
 
 def locate(path: str | Path) -> Path:
@@ -97,13 +97,13 @@ def locate(path: str | Path) -> Path:
         raise InputError(f"{path}: leads nowhere: {_reason(error)}.") from None
 
 
-def _status(place: Path) -> os.stat_result | None:
+def _status(target: Path) -> os.stat_result | None:
     try:
-        return os.lstat(place)
+        return os.lstat(target)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise InputError(f"{place}: cannot be looked at: {_reason(error)}.") from None
+        raise InputError(f"{target}: cannot be looked at: {_reason(error)}.") from None
 
 
 def _refuse_other_type(given: Path, status: os.stat_result, kind: OutputKind) -> None:
@@ -114,16 +114,16 @@ def _refuse_other_type(given: Path, status: os.stat_result, kind: OutputKind) ->
         raise OutputExistsError(f"{given}: is {found}, not a {wanted}; choose another name.")
 
 
-def _refuse_important(given: Path, place: Path, inputs: list[Path]) -> None:
+def _refuse_important(given: Path, target: Path, inputs: list[Path]) -> None:
     """Refuse folders that stay whatever is in them."""
-    mounted = [point for point in mount_points() if _holds(place, point)]
+    mounted = [point for point in mount_points() if _holds(target, point)]
     reasons = [
-        (os.path.ismount(place) or place in mounted, "is a mount point"),
+        (os.path.ismount(target) or target in mounted, "is a mount point"),
         (bool(mounted), f"has a mount point in it ({next(iter(mounted), None)})"),
-        (_holds(place, locate(".")), "is the folder this runs in, or above it"),
-        (_holds(place, _home()), "is the home folder, or above it"),
+        (_holds(target, locate(".")), "is the folder this runs in, or above it"),
+        (_holds(target, _home()), "is the home folder, or above it"),
         *(
-            (_holds(place, source), f"holds what is read ({source})" if source != place else
+            (_holds(target, source), f"holds what is read ({source})" if source != target else
              "is what is read")
             for source in inputs
         ),
@@ -133,22 +133,22 @@ def _refuse_important(given: Path, place: Path, inputs: list[Path]) -> None:
             raise OutputExistsError(f"{given}: {reason}; choose another name.")
 
 
-def _refuse_inside(given: Path, place: Path, inputs: list[Path]) -> None:
+def _refuse_inside(given: Path, target: Path, inputs: list[Path]) -> None:
     """Refuse a place inside an input where it would be read as part of it next time."""
     for source in inputs:
-        if source == place or not _holds(source, place) or not source.is_dir():
+        if source == target or not _holds(source, target) or not source.is_dir():
             continue
         is_named = any((source / name).is_file() for name in _WHOLE_INPUTS)
-        below = place.relative_to(source).parts[:-1]
+        below = target.relative_to(source).parts[:-1]
         if not is_named or any(part.endswith(".parquet") or part == "proof" for part in below):
             raise OutputExistsError(
                 f"{given}: is inside {source}, which is read; choose another name."
             )
 
 
-def _refuse_parent(given: Path, place: Path) -> None:
+def _refuse_parent(given: Path, target: Path) -> None:
     """Refuse a place below a file, or in a folder that cannot be written."""
-    parent = place.parent
+    parent = target.parent
     while not parent.exists() and parent != parent.parent:
         if parent.is_symlink():
             raise InputError(f"{given}: cannot be written: {parent} is a link that leads nowhere.")
@@ -159,12 +159,12 @@ def _refuse_parent(given: Path, place: Path) -> None:
         raise InputError(f"{given}: cannot be written: {parent} does not permit it.")
 
 
-def _refuse_strange(given: Path, place: Path, kind: OutputKind) -> None:
+def _refuse_strange(given: Path, target: Path, kind: OutputKind) -> None:
     try:
         if isinstance(kind, FolderKind):
-            flaw = kind.find_flaw(LocalContents(place))
+            flaw = kind.find_flaw(LocalContents(target))
         else:
-            flaw = kind.find_flaw(place)
+            flaw = kind.find_flaw(target)
     except OSError as error:
         flaw = f"cannot be looked at ({_reason(error)})"
     if flaw is not None:
@@ -211,11 +211,11 @@ def atomic_folder(
 ) -> Iterator[Path]:
     """Yield an empty staging folder that becomes ``destination`` when the block succeeds."""
     refuse_existing(destination, kind, overwrite=overwrite)
-    with _staged(Path(destination)) as (staging, place):
+    with _staged(Path(destination)) as (staging, target):
         staging.mkdir()
         yield staging
         with _placing:
-            _put(staging, Path(destination), place, kind, overwrite=overwrite)
+            _put(staging, Path(destination), target, kind, overwrite=overwrite)
 
 
 @contextmanager
@@ -224,23 +224,23 @@ def atomic_file(
 ) -> Iterator[Path]:
     """Yield a staging path; the file written there becomes ``destination`` on success."""
     refuse_existing(destination, kind, overwrite=overwrite)
-    with _staged(Path(destination)) as (staging, place):
+    with _staged(Path(destination)) as (staging, target):
         yield staging
         with _placing:
-            _put(staging, Path(destination), place, kind, overwrite=overwrite)
+            _put(staging, Path(destination), target, kind, overwrite=overwrite)
 
 
 @contextmanager
 def _staged(given: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield a hidden path and the place beside it; remove what is there afterwards."""
-    place = locate(given)
-    remove_leftovers(place)
-    staging = staging_path(place)
+    """Yield a hidden path and the target beside it; remove what is there afterwards."""
+    target = locate(given)
+    remove_leftovers(target)
+    staging = staging_path(target)
     created: list[Path] = []
     remember(staging)
     try:
-        _make_parents(place.parent, created)
-        yield staging, place
+        _make_parents(target.parent, created)
+        yield staging, target
     except OSError as error:
         raise InputError(f"{given}: cannot be written: {_reason(error)}.") from error
     finally:
@@ -251,42 +251,42 @@ def _staged(given: Path) -> Iterator[tuple[Path, Path]]:
         forget(staging)
 
 
-def _put(staging: Path, given: Path, place: Path, kind: OutputKind, *, overwrite: bool) -> None:
+def _put(staging: Path, given: Path, target: Path, kind: OutputKind, *, overwrite: bool) -> None:
     """Put a whole output in its place, if nothing has appeared there that must stay."""
     refuse_existing(given, kind, overwrite=overwrite)
-    if _status(place) is None:
+    if _status(target) is None:
         if isinstance(kind, FileKind):
-            _add_file(staging, given, place)
+            _add_file(staging, given, target)
         else:
-            staging.rename(place)
+            staging.rename(target)
         return
-    if exchange(staging, place):
+    if exchange(staging, target):
         # What is at the hidden name now can be looked at undisturbed.
         try:
             _refuse_strange(given, staging, kind)
         except BaseException:
-            exchange(staging, place)
+            exchange(staging, target)
             raise
         return
     old = staging.with_name(staging.name + _OLD)
-    place.rename(old)
+    target.rename(old)
     try:
         _refuse_strange(given, old, kind)
-        staging.rename(place)
+        staging.rename(target)
     except BaseException:
-        old.rename(place)
+        old.rename(target)
         raise
     _remove(old)
 
 
-def _add_file(staging: Path, given: Path, place: Path) -> None:
+def _add_file(staging: Path, given: Path, target: Path) -> None:
     """Give a file its name, unless another file has taken it meanwhile."""
     try:
-        os.link(staging, place)
+        os.link(staging, target)
     except FileExistsError:
         raise OutputExistsError(f"{given}: has appeared meanwhile; choose another name.") from None
     except OSError:  # no second names on this disk
-        staging.rename(place)
+        staging.rename(target)
 
 
 def staging_path(destination: Path) -> Path:

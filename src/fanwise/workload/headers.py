@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,3 +65,17 @@ def read_json(file: Path, what: str) -> dict[str, Any]:
 def is_count(value: Any) -> bool:
     """Whether a JSON value is a whole number >= 0."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def check_count(folder: Path, entry: str, said: int, table: str, found: int) -> None:
+    """Refuse a table that has not the rows that ``workload.json`` says."""
+    if found != said:
+        raise WorkloadError(
+            f"{folder / 'workload.json'}: {entry} = {said}, but {table} has {found} rows; "
+            "one of them is cut or stale."
+        )
+
+
+def json_text(header: Mapping[str, Any]) -> str:
+    """Return the text of ``workload.json``."""
+    return json.dumps(header, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fanwise.workload import files
 from fanwise.workload.content import ContentWorkload
-from fanwise.workload.content_files import read_content_workload, write_content_workload
+from fanwise.workload.content.files import read_content_workload, write_content_workload
+from fanwise.workload.files import local_path
 from fanwise.workload.headers import CONTENT_FORMAT, read_json
 from fanwise.workload.topic import TopicWorkload
+from fanwise.workload.topic import files as topic_files
 
 
 def read_workload(path: str | Path) -> TopicWorkload | Any:
@@ -25,12 +26,12 @@ def read_workload(path: str | Path) -> TopicWorkload | Any:
     WorkloadError
         In one line: which file, column and row break the format, and what is needed there.
     """
-    folder = files.local_path(path)
+    folder = local_path(path)
     is_content = False
     if folder.is_dir():
         header = read_json(folder / "workload.json", "a workload")
         is_content = header.get("format") == CONTENT_FORMAT
-    return read_content_workload(path) if is_content else files.read_workload(path)
+    return read_content_workload(path) if is_content else topic_files.read_workload(path)
 
 
 def write_workload(
@@ -40,4 +41,4 @@ def write_workload(
     if isinstance(workload, ContentWorkload):
         write_content_workload(workload, path, overwrite=overwrite)
     else:
-        files.write_workload(workload, path, overwrite=overwrite)
+        topic_files.write_workload(workload, path, overwrite=overwrite)

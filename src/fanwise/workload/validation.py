@@ -1,6 +1,6 @@
-"""Checks that make a topic workload out of columns, with messages that name the place.
+"""Checks of the columns that workloads are made of, with messages that name the place.
 
-The checks speak of a column by a :class:`Source`, which knows how to name a file and a row, so the
+They speak of a column by a :class:`Source`, which knows how to name a file and a row, so the
 same code serves folders on disk and arrays in memory.
 """
 
@@ -16,14 +16,12 @@ import pyarrow.compute as pc
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, build_csr, find_duplicate
 from fanwise.arrays.text import find_repeat
-from fanwise.errors import ParameterError, WorkloadError
-from fanwise.workload.topic import TopicWorkload
+from fanwise.errors import WorkloadError
 
 MAX_IDS = 2**31 - 1
 LARGEST = 1e30
 """No number of a workload is larger than this: products of a few and sums of billions stay finite,
 with digits to spare."""
-SMALLEST_RATE = 1 / LARGEST
 
 
 class Source(Protocol):
@@ -118,138 +116,30 @@ def dense_order(found: IntArray, count: int, column: str, place: Source) -> IntA
     return row_of_id
 
 
-def interests(
-    subscriber: IntArray,
-    topic: IntArray,
-    num_subscribers: int,
-    num_topics: int,
-    place: Source,
-) -> Csr:
-    """Build the subscriber CSR, refusing unknown ids and duplicate pairs."""
-    for values, column, count in (
-        (subscriber, "subscriber", num_subscribers),
-        (topic, "topic", num_topics),
-    ):
+def pairs(first: IntArray, second: IntArray, counts: Mapping[str, int], place: Source) -> Csr:
+    """Return pairs of ids as rows of the first, refusing unknown ids and duplicates.
+
+    ``counts`` names both columns, in order, and says how many ids each has.
+    """
+    for values, (column, count) in zip((first, second), counts.items(), strict=True):
         if len(values) and (values.min() < 0 or values.max() >= count):
             known = f"unknown {column}: ids run from 0 to {count - 1}"
             refuse((values < 0) | (values >= count), values, column, place, known)
-    csr = build_csr(subscriber, topic, num_subscribers)
+    one, other = counts
+    csr = build_csr(first, second, counts[one])
     repeated = find_duplicate(csr)
     if repeated is not None:
-        rows = np.flatnonzero((subscriber == repeated[0]) & (topic == repeated[1]))
+        rows = np.flatnonzero((first == repeated[0]) & (second == repeated[1]))
         raise WorkloadError(
-            f"{place('subscriber, topic', int(rows[1]))}: the pair (subscriber {repeated[0]}, "
-            f"topic {repeated[1]}) is there already (row {rows[0]}); remove duplicates."
+            f"{place(f'{one}, {other}', int(rows[1]))}: the pair ({one} {repeated[0]}, "
+            f"{other} {repeated[1]}) is there already (row {rows[0]}); remove duplicates."
         )
     return csr
-
-
-def check_rates(rates: FloatArray, place: Source) -> None:
-    """Refuse rates that are not positive, or so small that one over them overflows."""
-    refuse(rates <= 0, rates, "rate", place, "must be > 0")
-    reason = f"must be at least {SMALLEST_RATE:g}, below which quotients overflow"
-    refuse(rates < SMALLEST_RATE, rates, "rate", place, reason)
-
-
-def check_period(period_seconds: float, place: str) -> None:
-    """Refuse a length of the period that is not positive, or beyond all reason."""
-    if not SMALLEST_RATE <= period_seconds <= LARGEST:  # also NaN
-        raise WorkloadError(
-            f"{place}: period_seconds must be a finite number > 0, from {SMALLEST_RATE:g} to "
-            f"{LARGEST:g}, got {period_seconds!r}."
-        )
 
 
 def check_not_negative(values: FloatArray, column: str, place: Source) -> None:
     """Refuse negative numbers."""
     refuse(values < 0, values, column, place, "must be >= 0")
-
-
-def build_topic_workload(
-    *,
-    rates: npt.ArrayLike,
-    subscriber: npt.ArrayLike,
-    topic: npt.ArrayLike,
-    num_subscribers: int | None,
-    message_bytes: npt.ArrayLike,
-    topic_names: Any,
-    subscriber_names: Any,
-    period_seconds: float,
-    cost: npt.ArrayLike | None,
-    tau: npt.ArrayLike | None,
-    weight: npt.ArrayLike | None,
-    max_degree: npt.ArrayLike | None,
-    positions: npt.ArrayLike | None,
-    origin: Mapping[str, Any] | None,
-) -> TopicWorkload:
-    """Check arrays as a file would be checked; see :meth:`TopicWorkload.from_arrays`."""
-
-    def place(column: str, row: int | None = None) -> str:
-        return f"{column}" if row is None else f"{column}[{row}]"
-
-    def column(values: npt.ArrayLike | None, name: str, count: int) -> FloatArray | None:
-        if values is None:
-            return None
-        array = np.array(np.broadcast_to(np.asarray(values), (count,)), dtype=np.float64)
-        refuse_wild(array, name, place)
-        check_not_negative(array, name, place)
-        return array
-
-    if not (np.isfinite(period_seconds) and period_seconds > 0):
-        raise ParameterError("period_seconds", "a finite number > 0", period_seconds)
-    check_period(float(period_seconds), "from_arrays")
-    rate = np.array(rates, dtype=np.float64).reshape(-1)
-    refuse_wild(rate, "rates", place)
-    check_rates(rate, place)
-    rows = ids(_as_chunked(subscriber), "subscriber", place)
-    columns = ids(_as_chunked(topic), "topic", place)
-    if len(rows) != len(columns):
-        raise WorkloadError(
-            f"subscriber and topic must have the same length, got {len(rows)} and {len(columns)}."
-        )
-    if num_subscribers is None:
-        if subscriber_names is not None:
-            num_subscribers = len(subscriber_names)
-        else:
-            num_subscribers = int(rows.max()) + 1 if len(rows) else 0
-    sizes = column(message_bytes, "message_bytes", len(rate))
-    if sizes is None:
-        raise ParameterError("message_bytes", "a number >= 0, or one for each topic", None)
-    return TopicWorkload(
-        rates=rate,
-        message_bytes=sizes,
-        interests=interests(rows, columns, num_subscribers, len(rate), place),
-        topic_names=names_or_default(topic_names, "t", len(rate), "topic_names", place),
-        subscriber_names=names_or_default(
-            subscriber_names, "s", num_subscribers, "subscriber_names", place
-        ),
-        period_seconds=float(period_seconds),
-        cost=column(cost, "cost", len(rate)),
-        tau=column(tau, "tau", num_subscribers),
-        weight=column(weight, "weight", num_subscribers),
-        max_degree=None if max_degree is None else _degrees(max_degree, num_subscribers, place),
-        positions=None if positions is None else _points(positions, num_subscribers, place),
-        origin=dict(origin or {}),
-    )
-
-
-def _degrees(values: npt.ArrayLike, count: int, place: Source) -> IntArray:
-    degrees = ids(_as_chunked(values), "max_degree", place)
-    if len(degrees) != count:
-        raise WorkloadError(f"max_degree: {len(degrees)} entries for {count} subscribers.")
-    refuse(degrees < 0, degrees, "max_degree", place, "must be >= 0")
-    return degrees.copy()
-
-
-def _points(values: npt.ArrayLike, count: int, place: Source) -> FloatArray:
-    points = np.array(values, dtype=np.float64, order="C")
-    if points.ndim != 2 or len(points) != count:
-        raise WorkloadError(
-            f"positions: shape {points.shape} where ({count}, dimensions) is needed."
-        )
-    for coordinate in points.T:
-        refuse_wild(coordinate, "positions", place)
-    return points
 
 
 def numbered_names(prefix: str, count: int) -> pa.Array:
@@ -267,10 +157,11 @@ def names_or_default(values: Any, prefix: str, count: int, column: str, place: S
         array = array.cast(pa.string())
     if len(array) != count:
         raise WorkloadError(f"{column}: {len(array)} names for {count} ids; give one name each.")
-    return names(_as_chunked(array), column, place)
+    return names(as_chunked(array), column, place)
 
 
-def _as_chunked(values: Any) -> pa.ChunkedArray:
+def as_chunked(values: Any) -> pa.ChunkedArray:
+    """Return whatever holds a column as Arrow holds it."""
     if isinstance(values, pa.ChunkedArray):
         return values
     if isinstance(values, pa.Array):

@@ -1,6 +1,17 @@
-"""Ruin and recreate: pull in a side of a rectangle, and find places for whoever sticks out.
+"""Ruin and recreate: pull in a side of a rectangle, and find brokers for whoever sticks out.
+
+A move ruins one rectangle of one leaf: those whom no other rectangle of the leaf holds, up to some
+depth from one side, lose their broker, and the rectangle shrinks to the others. Then filters above
+shrink as well, and that is what the move gains. Recreating puts everybody back where filters grow
+least (see :mod:`fanwise.assign.improving.recreating`). The move stays if that costs less than was
+gained, or little more while there is heat; else all is undone.
 
 Kernels draw no random numbers: each move is given a row of them.
+
+References
+----------
+    G. Schrimpf, J. Schneider, H. Stamm-Wilbrandt, G. Dueck: Record breaking optimization results
+    using the ruin and recreate principle. Journal of Computational Physics 159(2), 2000.
 """
 
 from __future__ import annotations
@@ -11,10 +22,10 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.assign.ground import Ground
-from fanwise.assign.improving.live import (
+from fanwise.assign.arrays import AssignmentArrays
+from fanwise.assign.improving.move_state import (
     WORK,
-    Live,
+    MoveState,
     change_in_measure,
     keep,
     move_amounts,
@@ -24,7 +35,7 @@ from fanwise.assign.improving.live import (
 from fanwise.assign.improving.recreating import Evicted, recreate
 from fanwise.assign.improving.shrinking import (
     empty_box,
-    is_elsewhere,
+    is_held_by_another,
     set_rectangle,
     shrink_above,
     shrink_leaf,
@@ -45,7 +56,7 @@ ROUNDING = 1e-12
 """A change must save more than this share of what there is."""
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Space for one move: those whom only one rectangle holds, and those who must go."""
 
     who: LongArray
@@ -55,10 +66,10 @@ class Room(NamedTuple):
     leaving: LongArray
 
 
-def make_room(live: Live) -> Room:
+def make_workspace(state: MoveState) -> Workspace:
     """Return space for moves on any broker."""
-    longest = int(np.diff(np.append(live.first, len(live.listed))).max(initial=0))
-    return Room(
+    longest = int(np.diff(np.append(state.first, len(state.listed))).max(initial=0))
+    return Workspace(
         np.empty(longest, np.int64),
         np.empty(longest, np.int32),
         np.empty(longest, np.float64),
@@ -70,21 +81,28 @@ def make_room(live: Live) -> Room:
 
 
 @kernel
-def shrink_all(ground: Ground, live: Live) -> None:
-    """Shrink all filters to what they must hold."""
-    for b in ground.leaves:
-        touch(ground, live, b)
-        shrink_leaf(ground, live, b)
-        shrink_above(ground, live, b)
-        change_in_measure(ground, live, True)
-        keep(live)
+def shrink_all(arrays: AssignmentArrays, state: MoveState) -> None:
+    """Shrink all filters to what they must hold. Changes the filters and measures of ``state``."""
+    for b in arrays.leaves:
+        touch(arrays, state, b)
+        shrink_leaf(arrays, state, b)
+        shrink_above(arrays, state, b)
+        change_in_measure(arrays, state, True)
+        keep(state)
 
 
 @kernel
 def try_moves(
-    ground: Ground, live: Live, room: Room, leaves: IntArray, draws: FloatArray, heat: float
+    arrays: AssignmentArrays,
+    state: MoveState,
+    workspace: Workspace,
+    leaves: IntArray,
+    draws: FloatArray,
+    heat: float,
 ) -> int:
     """Try a move for each row of random numbers; return how many were kept.
+
+    Changes ``state`` and ``workspace``.
 
     Parameters
     ----------
@@ -96,97 +114,121 @@ def try_moves(
     kept = 0
     for row in range(len(draws)):
         draw = draws[row]
-        live.counters[WORK] += MOVE_WORK
+        state.counters[WORK] += MOVE_WORK
         b = leaves[int(draw[WHICH_BROKER] * len(leaves))]
-        if live.filters.counts[b] == 0:
+        if state.filters.counts[b] == 0:
             continue
-        r = int(draw[WHICH_RECTANGLE] * live.filters.counts[b])
+        r = int(draw[WHICH_RECTANGLE] * state.filters.counts[b])
         loss = -heat * np.log(1.0 - draw[HEAT])
-        if try_move(ground, live, room, b, r, draw, loss):
+        if try_move(arrays, state, workspace, b, r, draw, loss):
             kept += 1
     return kept
 
 
 @kernel
 def try_move(
-    ground: Ground, live: Live, room: Room, b: int, r: int, draw: FloatArray, loss: float
+    arrays: AssignmentArrays,
+    state: MoveState,
+    workspace: Workspace,
+    b: int,
+    r: int,
+    draw: FloatArray,
+    loss: float,
 ) -> bool:
-    """Ruin one rectangle and recreate; keep that if it costs no more than ``loss``."""
-    touch(ground, live, b)
-    count = ruin(ground, live, room, b, r, draw)
-    if ground.parent[b] >= 0:
-        shrink_above(ground, live, b)
-    gain = -change_in_measure(ground, live, False)
+    """Ruin one rectangle and recreate; keep that if it costs no more than ``loss``.
+
+    Changes ``state`` and ``workspace``.
+    """
+    touch(arrays, state, b)
+    count = ruin(arrays, state, workspace, b, r, draw)
+    if arrays.parent[b] >= 0:
+        shrink_above(arrays, state, b)
+    gain = -change_in_measure(arrays, state, False)
     is_kept = False
     if gain > 0.0 or loss > 0.0:
         barred = b if draw[KIND] < BARRED else -1
         is_pushing = draw[KIND] > 1.0 - PUSHING
-        cost = recreate(ground, live, room.evicted, count, gain + loss, barred, is_pushing)
+        cost = recreate(arrays, state, workspace.evicted, count, gain + loss, barred, is_pushing)
         if cost < np.inf:
-            change = change_in_measure(ground, live, False)
+            change = change_in_measure(arrays, state, False)
             is_kept = change < loss - ROUNDING * (gain + abs(change))
     if is_kept:
-        change_in_measure(ground, live, True)
-        keep(live)
+        change_in_measure(arrays, state, True)
+        keep(state)
     else:
-        undo(ground, live)
+        undo(arrays, state)
     return is_kept
 
 
 @kernel
-def ruin(ground: Ground, live: Live, room: Room, b: int, r: int, draw: FloatArray) -> int:
-    """Pull in a side of a rectangle, or take it away; return how many places were given up.
+def ruin(
+    arrays: AssignmentArrays,
+    state: MoveState,
+    workspace: Workspace,
+    b: int,
+    r: int,
+    draw: FloatArray,
+) -> int:
+    """Pull in a side of a rectangle, or take it away; return how many pairs were given up.
 
     Only those count whom no other rectangle of the broker holds. What is left of the rectangle
-    shrinks to the others of them.
+    shrinks to the others of them. Changes ``state`` and ``workspace``.
     """
-    dims = ground.lo.shape[1]
+    dims = arrays.lo.shape[1]
     side = int(draw[SIDE] * 2 * dims)
-    count = find_dependents(ground, live, room, b, r, side)
-    key = room.key
+    count = find_dependents(arrays, state, workspace, b, r, side)
+    key = workspace.key
     limit = choose_depth(key, count, draw)
-    empty_box(live.box)
+    empty_box(state.box)
     num_evicted = 0
-    places, types, amounts = room.evicted
+    pairs, types, amounts = workspace.evicted
     for k in range(count):
-        place, t = room.who[k], room.type[k]
+        pair, t = workspace.who[k], workspace.type[k]
         if key[k] < limit:
-            places[num_evicted] = place
+            pairs[num_evicted] = pair
             types[num_evicted] = t
-            amounts[num_evicted] = live.amounts[place]
-            room.leaving[num_evicted] = -live.amounts[place]
+            amounts[num_evicted] = state.amounts[pair]
+            workspace.leaving[num_evicted] = -state.amounts[pair]
             num_evicted += 1
         else:
-            stretch_box(live.box, ground.lo, ground.hi, t)
-    move_amounts(ground, live, places, types, room.leaving, num_evicted)
-    set_rectangle(live.filters, b, r, live.box)
+            stretch_box(state.box, arrays.lo, arrays.hi, t)
+    move_amounts(arrays, state, pairs, types, workspace.leaving, num_evicted)
+    set_rectangle(state.filters, b, r, state.box)
     return num_evicted
 
 
 @kernel
-def find_dependents(ground: Ground, live: Live, room: Room, b: int, r: int, side: int) -> int:
-    """List the places that only rectangle ``r`` holds, with how far in each reaches from a side."""
-    dims = ground.lo.shape[1]
+def find_dependents(
+    arrays: AssignmentArrays, state: MoveState, workspace: Workspace, b: int, r: int, side: int
+) -> int:
+    """List the pairs that only rectangle ``r`` holds, with how far in each reaches from a side.
+
+    Changes ``workspace``, and counts work in ``state``.
+    """
+    dims = arrays.lo.shape[1]
     count = 0
-    first = live.first[b]
-    lo, hi, counts = live.filters
-    for at in range(first, first + live.size[b]):
-        t = live.listed_type[at]
-        if ground.lo[t, 0] > ground.hi[t, 0]:
+    first = state.first[b]
+    lo, hi, counts = state.filters
+    for at in range(first, first + state.size[b]):
+        t = state.listed_type[at]
+        if arrays.lo[t, 0] > arrays.hi[t, 0]:
             continue
-        if is_elsewhere(lo, hi, b, counts[b], r, ground.lo, ground.hi, t):
+        if is_held_by_another(lo, hi, b, counts[b], r, arrays.lo, arrays.hi, t):
             continue
-        room.who[count] = live.listed[at]
-        room.type[count] = t
-        room.key[count] = ground.lo[t, side] if side < dims else -ground.hi[t, side - dims]
+        workspace.who[count] = state.listed[at]
+        workspace.type[count] = t
+        workspace.key[count] = arrays.lo[t, side] if side < dims else -arrays.hi[t, side - dims]
         count += 1
-    live.counters[WORK] += live.size[b]
+    state.counters[WORK] += state.size[b]
     return count
 
 
 @kernel
 def choose_depth(key: FloatArray, count: int, draw: FloatArray) -> float:
-    """Return the key up to which to pull in: all, the next one, or that of random places."""
+    """Return the key up to which to pull in: all, the next one, or that of random pairs.
+
+    Changes nothing.
+    """
     if count == 0 or draw[DEPTH] < WHOLE:
         return np.inf
     if draw[DEPTH] < NEXT:

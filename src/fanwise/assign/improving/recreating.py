@@ -1,4 +1,4 @@
-"""Places for those without a broker: where they fit already, else where filters grow least.
+"""Brokers for those without a broker: where they fit already, else where filters grow least.
 
 Where brokers are full, somebody else may make room and go to a broker that has some: for nothing,
 where its filter holds what they want, or where it grows little.
@@ -12,27 +12,27 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.assign.ground import Ground
-from fanwise.assign.improving.live import MOVED, WORK, Live, shift, touch
-from fanwise.assign.improving.shrinking import is_elsewhere, shrink_above, shrink_leaf
-from fanwise.assign.kernels import grow_path
+from fanwise.assign.arrays import AssignmentArrays
+from fanwise.assign.greedy_kernels import grow_path
+from fanwise.assign.improving.move_state import MOVED, WORK, MoveState, shift, touch
+from fanwise.assign.improving.shrinking import is_held_by_another, shrink_above, shrink_leaf
 
 MOST_ASKED, MOST_WEIGHED = 24, 6
 """Members of a full broker who are asked to make room; and who may let another filter grow."""
 
 
 class Evicted(NamedTuple):
-    """Who waits for a broker: the place given up, the type, and how many."""
+    """Who waits for a broker: the pair given up, the type, and how many."""
 
-    places: LongArray
+    pairs: LongArray
     types: IntArray
     amounts: LongArray
 
 
 @kernel
 def recreate(
-    ground: Ground,
-    live: Live,
+    arrays: AssignmentArrays,
+    state: MoveState,
     evicted: Evicted,
     count: int,
     budget: float,
@@ -43,135 +43,140 @@ def recreate(
 
     Infinite where somebody finds no room, or as soon as it would be ``budget`` or more. The filter
     of broker ``barred`` may not grow. ``is_pushing``: members of full brokers may be sent on.
+    Changes ``state``.
     """
     cost = 0.0
-    lo, hi, counts = live.filters
-    indptr, brokers, boxes_lo, boxes_hi = ground.indptr, ground.brokers, ground.lo, ground.hi
-    limits, loads, counters = live.limits, live.loads, live.counters
-    amounts, first, size, listed = live.amounts, live.first, live.size, live.listed
-    listed_type, spot = live.listed_type, live.spot
-    for k in np.argsort(evicted.types[:count]):
+    lo, hi, counts = state.filters
+    indptr, brokers, boxes_lo, boxes_hi = arrays.indptr, arrays.brokers, arrays.lo, arrays.hi
+    limits, loads, counters = state.limits, state.loads, state.counters
+    amounts, first, size, listed = state.amounts, state.first, state.size, state.listed
+    listed_type, spot = state.listed_type, state.spot
+    for k in np.argsort(evicted.types[:count]):  # types descend by volume
         t, left = evicted.types[k], evicted.amounts[k]
         while left > 0:
-            if counters[MOVED] + 3 > len(live.moved):
+            if counters[MOVED] + 3 > len(state.moved):  # two rows for a push, one for the place
                 return np.inf
-            place = find_free_place(
+            pair = find_free_pair(
                 lo, hi, counts, indptr, brokers, limits, loads, boxes_lo, boxes_hi, t
             )
             counters[WORK] += indptr[t + 1] - indptr[t]
-            if place < 0:
-                growth, place = cheapest_place(ground, live, t, budget - cost, barred)
-                if is_pushing and (place < 0 or growth > 0.0):
-                    pushed, full_place = push_someone(ground, live, t, left, growth, barred)
-                    if full_place >= 0:
-                        growth, place = pushed, full_place
-                if place < 0 or cost + growth >= budget:
+            if pair < 0:
+                growth, pair = cheapest_pair(arrays, state, t, budget - cost, barred)
+                if is_pushing and (pair < 0 or growth > 0.0):
+                    pushed, full_pair = push_someone(arrays, state, t, left, growth, barred)
+                    if full_pair >= 0:
+                        growth, pair = pushed, full_pair
+                if pair < 0 or cost + growth >= budget:
                     return np.inf
-                touch(ground, live, brokers[place])
-                grow_path(ground, live, brokers[place], t, np.inf, True)
+                touch(arrays, state, brokers[pair])
+                grow_path(arrays, state, brokers[pair], t, np.inf, True)
                 cost += growth
-            b = brokers[place]
+            b = brokers[pair]
             some = min(left, limits[b] - loads[b])
             left -= some
             row = counters[MOVED]
-            live.moved[row] = place
-            live.moved_type[row] = t
-            live.moved_by[row] = some
+            state.moved[row] = pair
+            state.moved_type[row] = t
+            state.moved_by[row] = some
             counters[MOVED] = row + 1
-            shift(amounts, loads, first, size, listed, listed_type, spot, b, place, t, some)
+            shift(amounts, loads, first, size, listed, listed_type, spot, b, pair, t, some)
     return cost
 
 
 @kernel
 def push_someone(
-    ground: Ground, live: Live, t: int, left: int, enough: float, barred: int
+    arrays: AssignmentArrays, state: MoveState, t: int, left: int, enough: float, barred: int
 ) -> tuple[float, int]:
     """Make room for a type at a full broker, where filters grow by less than ``enough`` for that.
 
     Somebody of that broker moves on. Returns by how much filters grow for both of them, and the
-    place that has room now; -1: there is none.
+    pair that has room now; -1: there is none. Changes ``state``.
     """
-    lo, hi, counts = live.filters
+    lo, hi, counts = state.filters
     best, chosen, sent, target = enough, -1, -1, -1
-    for place in range(ground.indptr[t], ground.indptr[t + 1]):
-        b = ground.brokers[place]
-        if live.loads[b] < live.limits[b] or live.size[b] == 0 or b == barred:
+    for pair in range(arrays.indptr[t], arrays.indptr[t + 1]):
+        b = arrays.brokers[pair]
+        if state.loads[b] < state.limits[b] or state.size[b] == 0 or b == barred:
             continue
         growth = 0.0
-        if not is_elsewhere(lo, hi, b, counts[b], -1, ground.lo, ground.hi, t):
-            growth = grow_path(ground, live, b, t, best, False)
-        live.counters[WORK] += 8
+        if not is_held_by_another(lo, hi, b, counts[b], -1, arrays.lo, arrays.hi, t):
+            growth = grow_path(arrays, state, b, t, best, False)
+        state.counters[WORK] += 8
         if growth >= best:
             continue
-        more, at, free = find_pushed(ground, live, b, t, best - growth, barred)
+        more, at, free = find_pushed(arrays, state, b, t, best - growth, barred)
         if at >= 0 and growth + more < best:
-            best, chosen, sent, target = growth + more, place, at, free
+            best, chosen, sent, target = growth + more, pair, at, free
             if best == 0.0:
                 break
     if chosen < 0:
         return best, -1
-    b, d = ground.brokers[chosen], ground.brokers[target]
-    u, place = live.listed_type[sent], live.listed[sent]
-    some = min(left, live.amounts[place], live.limits[d] - live.loads[d])
-    live.counters[WORK] += 2 * live.size[b]
-    touch(ground, live, b)
-    touch(ground, live, d)
-    note_shift(ground, live, place, u, -some)
-    note_shift(ground, live, target, u, some)
-    grow_path(ground, live, d, u, np.inf, True)
-    shrink_leaf(ground, live, b)
-    shrink_above(ground, live, b)
+    b, d = arrays.brokers[chosen], arrays.brokers[target]
+    u, pair = state.listed_type[sent], state.listed[sent]
+    some = min(left, state.amounts[pair], state.limits[d] - state.loads[d])
+    state.counters[WORK] += 2 * state.size[b]
+    touch(arrays, state, b)
+    touch(arrays, state, d)
+    note_shift(arrays, state, pair, u, -some)
+    note_shift(arrays, state, target, u, some)
+    grow_path(arrays, state, d, u, np.inf, True)
+    shrink_leaf(arrays, state, b)
+    shrink_above(arrays, state, b)
     return best, chosen
 
 
 @kernel
 def find_pushed(
-    ground: Ground, live: Live, b: int, t: int, enough: float, barred: int
+    arrays: AssignmentArrays, state: MoveState, b: int, t: int, enough: float, barred: int
 ) -> tuple[float, int, int]:
-    """Return where the list of a broker has somebody who can go elsewhere, and to which place.
+    """Return where the list of a broker has somebody who can go elsewhere, and to which pair.
 
     Few are asked, beginning somewhere else each time: the first who costs nothing, or whoever lets
     filters grow least, and by less than ``enough``. The growth comes first; -1: there is nobody.
+    Changes nothing but the count of work, and scratch space, of ``state``.
     """
-    lo, hi, counts = live.filters
-    size = live.size[b]
-    start = live.counters[WORK] % size
+    lo, hi, counts = state.filters
+    size = state.size[b]
+    start = state.counters[WORK] % size  # as good as random, and the same for the same seed
     best, chosen, target = enough, -1, -1
     for k in range(min(size, MOST_ASKED)):
-        at = live.first[b] + (start + k) % size
-        u = live.listed_type[at]
+        at = state.first[b] + (start + k) % size
+        u = state.listed_type[at]
         if u == t:
             continue
-        live.counters[WORK] += ground.indptr[u + 1] - ground.indptr[u]
-        place = find_free_place(
-            lo, hi, counts, ground.indptr, ground.brokers, live.limits, live.loads, ground.lo,
-            ground.hi, u,
+        state.counters[WORK] += arrays.indptr[u + 1] - arrays.indptr[u]
+        pair = find_free_pair(
+            lo, hi, counts, arrays.indptr, arrays.brokers, state.limits, state.loads, arrays.lo,
+            arrays.hi, u,
         )  # fmt: skip
-        if place >= 0:
-            return 0.0, at, place
+        if pair >= 0:
+            return 0.0, at, pair
         if k < MOST_WEIGHED:
-            growth, place = cheapest_place(ground, live, u, best, barred)
-            if place >= 0 and growth < best:
-                best, chosen, target = growth, at, place
+            growth, pair = cheapest_pair(arrays, state, u, best, barred)
+            if pair >= 0 and growth < best:
+                best, chosen, target = growth, at, pair
     return best, chosen, target
 
 
 @kernel
-def note_shift(ground: Ground, live: Live, place: int, t: int, by: int) -> None:
-    """Add to the amount of a place in a way that can be undone."""
-    row = live.counters[MOVED]
-    live.moved[row] = place
-    live.moved_type[row] = t
-    live.moved_by[row] = by
-    live.counters[MOVED] = row + 1
+def note_shift(arrays: AssignmentArrays, state: MoveState, pair: int, t: int, by: int) -> None:
+    """Add to the amount of a pair in a way that can be undone.
+
+    Changes the amounts, loads, lists and journal of ``state``.
+    """
+    row = state.counters[MOVED]
+    state.moved[row] = pair
+    state.moved_type[row] = t
+    state.moved_by[row] = by
+    state.counters[MOVED] = row + 1
     shift(
-        live.amounts, live.loads, live.first, live.size, live.listed, live.listed_type, live.spot,
-        ground.brokers[place], place, t, by,
+        state.amounts, state.loads, state.first, state.size, state.listed, state.listed_type,
+        state.spot, arrays.brokers[pair], pair, t, by,
     )  # fmt: skip
 
 
 @kernel
-def find_free_place(
+def find_free_pair(
     lo: FloatArray,
     hi: FloatArray,
     counts: LongArray,
@@ -183,32 +188,38 @@ def find_free_place(
     boxes_hi: FloatArray,
     t: int,
 ) -> int:
-    """Return the place with most room where a filter holds a type already, or -1."""
+    """Return the pair with most room where a filter holds a type already, or -1.
+
+    Changes nothing.
+    """
     wants_nothing = boxes_lo[t, 0] > boxes_hi[t, 0]
     best, room = -1, 0
-    for place in range(indptr[t], indptr[t + 1]):
-        b = brokers[place]
+    for pair in range(indptr[t], indptr[t + 1]):
+        b = brokers[pair]
         free = limits[b] - loads[b]
         if free > room and (
-            wants_nothing or is_elsewhere(lo, hi, b, counts[b], -1, boxes_lo, boxes_hi, t)
+            wants_nothing or is_held_by_another(lo, hi, b, counts[b], -1, boxes_lo, boxes_hi, t)
         ):
-            best, room = place, free
+            best, room = pair, free
     return best
 
 
 @kernel
-def cheapest_place(
-    ground: Ground, live: Live, t: int, enough: float, barred: int
+def cheapest_pair(
+    arrays: AssignmentArrays, state: MoveState, t: int, enough: float, barred: int
 ) -> tuple[float, int]:
-    """Return the place with room whose filters grow least, and by how much; -1 for none."""
+    """Return the pair with room whose filters grow least, and by how much; -1 for none.
+
+    Changes nothing but the count of work, and scratch space, of ``state``.
+    """
     best, chosen, room = enough, -1, 0
-    for place in range(ground.indptr[t], ground.indptr[t + 1]):
-        b = ground.brokers[place]
-        free = live.limits[b] - live.loads[b]
+    for pair in range(arrays.indptr[t], arrays.indptr[t + 1]):
+        b = arrays.brokers[pair]
+        free = state.limits[b] - state.loads[b]
         if free <= 0 or b == barred:
             continue
-        growth = grow_path(ground, live, b, t, best, False)
+        growth = grow_path(arrays, state, b, t, best, False)
         if growth < best or (growth == best and free > room):
-            best, chosen, room = growth, place, free
-    live.counters[WORK] += 8 * (ground.indptr[t + 1] - ground.indptr[t])
+            best, chosen, room = growth, pair, free
+    state.counters[WORK] += 8 * (arrays.indptr[t + 1] - arrays.indptr[t])
     return best, chosen

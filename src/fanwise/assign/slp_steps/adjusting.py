@@ -6,6 +6,7 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.flow_kernels import BoolArray
+from fanwise.assign.arrays import AssignmentArrays, Filters
 from fanwise.assign.filters import (
     find_homes,
     fit_filters,
@@ -13,12 +14,14 @@ from fanwise.assign.filters import (
     list_rectangles,
     tighten_filters,
 )
-from fanwise.assign.ground import Filters, Ground
 from fanwise.assign.slp_steps.clustering import cluster
 
 
 def adjust_filters(
-    ground: Ground, broker_of_subscriber: IntArray, filters: Filters, rng: np.random.Generator
+    arrays: AssignmentArrays,
+    broker_of_subscriber: IntArray,
+    filters: Filters,
+    rng: np.random.Generator,
 ) -> Filters:
     """Return for each leaf the smallest of several filters of at most alpha rectangles.
 
@@ -30,57 +33,61 @@ def adjust_filters(
        is not among its choices.
     """
     rivals = [
-        _merged(ground, broker_of_subscriber, filters),
-        _clustered(ground, broker_of_subscriber, rng),
-        fit_filters(ground, broker_of_subscriber),
+        _merged(arrays, broker_of_subscriber, filters),
+        _clustered(arrays, broker_of_subscriber, rng),
+        fit_filters(arrays, broker_of_subscriber),
     ]
-    measures = np.array([ground.measures(rival) for rival in rivals])
-    measures[0, ~_holds_all(ground, broker_of_subscriber, rivals[0])] = np.inf
+    measures = np.array([arrays.measures(rival) for rival in rivals])
+    measures[0, ~_holds_all(arrays, broker_of_subscriber, rivals[0])] = np.inf
     winner = measures.argmin(axis=0)
-    best = ground.no_filters()
+    best = arrays.no_filters()
     for which, rival in enumerate(rivals):
-        own = ground.leaves[winner[ground.leaves] == which]
+        own = arrays.leaves[winner[arrays.leaves] == which]
         best.lo[own], best.hi[own] = rival.lo[own], rival.hi[own]
         best.counts[own] = rival.counts[own]
     return best
 
 
-def _merged(ground: Ground, broker_of_subscriber: IntArray, filters: Filters) -> Filters:
-    tight = tighten_filters(ground, broker_of_subscriber, filters)
-    lo, hi, broker = list_rectangles(tight, ground.leaves.astype(np.int64))
-    return _insert(ground, lo, hi, broker)
+def _merged(arrays: AssignmentArrays, broker_of_subscriber: IntArray, filters: Filters) -> Filters:
+    tight = tighten_filters(arrays, broker_of_subscriber, filters)
+    lo, hi, broker = list_rectangles(tight, arrays.leaves.astype(np.int64))
+    return _insert(arrays, lo, hi, broker)
 
 
-def _insert(ground: Ground, lo: FloatArray, hi: FloatArray, broker: LongArray) -> Filters:
+def _insert(arrays: AssignmentArrays, lo: FloatArray, hi: FloatArray, broker: LongArray) -> Filters:
     """Take rectangles in, the largest of each broker first."""
-    few = ground.no_filters()
+    few = arrays.no_filters()
     order = np.lexsort((-(hi - lo).prod(axis=1), broker)).astype(np.int64)
-    insert_boxes(ground, few, lo, hi, broker.astype(np.int32), order, ground.scratch())
+    insert_boxes(arrays, few, lo, hi, broker.astype(np.int32), order, arrays.scratch())
     return few
 
 
-def _clustered(ground: Ground, broker_of_subscriber: IntArray, rng: np.random.Generator) -> Filters:
+def _clustered(
+    arrays: AssignmentArrays, broker_of_subscriber: IntArray, rng: np.random.Generator
+) -> Filters:
     """Bounding boxes of clusters of each leaf's subscriptions, those alike taken once."""
-    filters = ground.no_filters()
+    filters = arrays.no_filters()
     order = np.argsort(broker_of_subscriber, kind="stable")
-    starts = np.searchsorted(broker_of_subscriber[order], np.arange(ground.num_brokers + 1))
-    for broker in ground.leaves:
+    starts = np.searchsorted(broker_of_subscriber[order], np.arange(arrays.num_brokers + 1))
+    for broker in arrays.leaves:
         own = order[starts[broker] : starts[broker + 1]]
-        boxes = np.hstack([ground.lo[own], ground.hi[own]])
-        boxes = np.unique(boxes[boxes[:, 0] <= boxes[:, ground.event_dims]], axis=0)
-        label = cluster(boxes, ground.alpha, rng)
+        boxes = np.hstack([arrays.lo[own], arrays.hi[own]])
+        boxes = np.unique(boxes[boxes[:, 0] <= boxes[:, arrays.event_dims]], axis=0)
+        label = cluster(boxes, arrays.alpha, rng)
         for slot, which in enumerate(np.unique(label)):
             inside = boxes[label == which]
-            filters.lo[broker, slot] = inside[:, : ground.event_dims].min(axis=0)
-            filters.hi[broker, slot] = inside[:, ground.event_dims :].max(axis=0)
+            filters.lo[broker, slot] = inside[:, : arrays.event_dims].min(axis=0)
+            filters.hi[broker, slot] = inside[:, arrays.event_dims :].max(axis=0)
             filters.counts[broker] = slot + 1
     return filters
 
 
-def _holds_all(ground: Ground, broker_of_subscriber: IntArray, filters: Filters) -> BoolArray:
+def _holds_all(
+    arrays: AssignmentArrays, broker_of_subscriber: IntArray, filters: Filters
+) -> BoolArray:
     """Whether a filter's rectangles hold each subscription of its broker, one by itself."""
-    homes = find_homes(filters, ground.lo, ground.hi, broker_of_subscriber)
-    lost = (homes < 0) & (ground.lo[:, 0] <= ground.hi[:, 0]) & (broker_of_subscriber >= 0)
-    holds = np.ones(ground.num_brokers, dtype=np.bool_)
+    homes = find_homes(filters, arrays.lo, arrays.hi, broker_of_subscriber)
+    lost = (homes < 0) & (arrays.lo[:, 0] <= arrays.hi[:, 0]) & (broker_of_subscriber >= 0)
+    holds = np.ones(arrays.num_brokers, dtype=np.bool_)
     holds[broker_of_subscriber[lost]] = False
     return holds

@@ -17,7 +17,7 @@ from fanwise.arrays.csr import IntArray, LongArray
 from fanwise.arrays.flows import Flow, max_flow
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.rectangles import make_scratch
-from fanwise.assign.ground import Filters
+from fanwise.assign.arrays import Filters
 from fanwise.assign.slp_steps.covering import covering_brokers, grow_pairs, growth_of_pairs
 from fanwise.assign.slp_steps.level import Level
 
@@ -90,12 +90,12 @@ def _enlarge_at_cut(level: Level, filters: Filters, flow: Flow) -> bool:
     if len(types) == 0:
         return False
     scratch = make_scratch(filters.lo.shape[1], level.lo.shape[1])
-    ground = level.lo, level.hi, filters, level.alpha, level.density, scratch
-    growth = growth_of_pairs(types, brokers, *ground)
+    arrays = level.lo, level.hi, filters, level.alpha, level.density, scratch
+    growth = growth_of_pairs(types, brokers, *arrays)
     order = np.argsort(growth / np.minimum(level.weight[types], flow.num_left), kind="stable")
     room = np.maximum(flow.limits - flow.loads, 0)
     chosen = take_enough(types[order], brokers[order], level.weight, room, flow.num_left)
-    grow_pairs(types[order][chosen], brokers[order][chosen], *ground)
+    grow_pairs(types[order][chosen], brokers[order][chosen], *arrays)
     return True
 
 
@@ -118,6 +118,7 @@ def take_enough(
     """Return the first pairs that free what is needed, no broker beyond its room twice over.
 
     Where no broker of any pair has room, the first few: through them the cut widens.
+    Changes nothing.
     """
     chosen = np.empty(len(types), dtype=np.int64)
     is_taken = np.zeros(len(weight), dtype=np.bool_)

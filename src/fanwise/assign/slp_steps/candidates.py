@@ -49,22 +49,22 @@ class Candidates:
 
 
 def super_subscriptions(
-    lo: FloatArray, hi: FloatArray, places: FloatArray, count: int, rng: np.random.Generator
+    lo: FloatArray, hi: FloatArray, positions: FloatArray, count: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Return bounding boxes of clusters of subscriptions alike in network and event space.
 
     Both spaces are scaled to the same spread, so that their units do not matter.
     """
-    label = cluster(joint_points(lo, hi, places), count, rng)
+    label = cluster(joint_points(lo, hi, positions), count, rng)
     box_lo, box_hi = bounding_boxes(lo, hi, label.astype(np.int32), int(label.max()) + 1)
     full = box_lo[:, 0] <= box_hi[:, 0]
     return box_lo[full], box_hi[full]
 
 
-def joint_points(lo: FloatArray, hi: FloatArray, places: FloatArray) -> FloatArray:
-    """Return a point of both spaces for each subscriber: its place, and its rectangle's sides."""
+def joint_points(lo: FloatArray, hi: FloatArray, positions: FloatArray) -> FloatArray:
+    """Return a point of both spaces for each subscriber: its position and its rectangle's sides."""
     events = np.hstack([lo, hi])
-    parts = [part / max(float(part.std()), np.finfo(float).tiny) for part in (places, events)]
+    parts = [part / max(float(part.std()), np.finfo(float).tiny) for part in (positions, events)]
     return np.ascontiguousarray(np.hstack(parts))
 
 
@@ -123,9 +123,9 @@ def product_boxes(
         if most_levels is None or few_enough or most_levels == 0:
             break
         most_levels -= 1
-    places = np.indices([len(axis) for axis in axes]).reshape(len(axes), -1)
-    box_lo = np.column_stack([axis[at, 0] for axis, at in zip(axes, places, strict=True)])
-    box_hi = np.column_stack([axis[at, 1] for axis, at in zip(axes, places, strict=True)])
+    which = np.indices([len(axis) for axis in axes]).reshape(len(axes), -1)
+    box_lo = np.column_stack([axis[at, 0] for axis, at in zip(axes, which, strict=True)])
+    box_hi = np.column_stack([axis[at, 1] for axis, at in zip(axes, which, strict=True)])
     return box_lo, box_hi
 
 
@@ -242,6 +242,7 @@ def shrink_boxes(
     """Shrink each box to the bounding box of the rectangles inside it, or to the empty one.
 
     Rectangles are looked at in the order of their first lower side, only those that can be inside.
+    Changes nothing.
     """
     dims = lo.shape[1]
     out_lo = np.full(box_lo.shape, np.inf)

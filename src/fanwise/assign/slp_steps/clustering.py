@@ -39,8 +39,8 @@ def _seed(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArra
     for i in range(1, count):
         total = far.cumsum()
         if total[-1] > 0:
-            place = np.searchsorted(total, rng.random() * total[-1], side="right")
-            centres[i] = points[min(place, len(points) - 1)]
+            chosen = np.searchsorted(total, rng.random() * total[-1], side="right")
+            centres[i] = points[min(chosen, len(points) - 1)]
         else:
             centres[i] = centres[0]
         np.minimum(far, ((points - centres[i]) ** 2).sum(axis=1), out=far)
@@ -49,7 +49,10 @@ def _seed(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArra
 
 @kernel
 def move_points(points: FloatArray, centres: FloatArray, label: LongArray) -> bool:
-    """Give each point to the nearest centre, ties to the first; whether any point moved."""
+    """Give each point to the nearest centre, ties to the first; whether any point moved.
+
+    Changes ``label``.
+    """
     moved = False
     for i in range(points.shape[0]):
         best, nearest = np.inf, 0

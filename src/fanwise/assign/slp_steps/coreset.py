@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fanwise.arrays.csr import Csr, FloatArray, LongArray, transpose
+from fanwise.arrays.csr import Csr, FloatArray, LongArray, take_rows, transpose
 from fanwise.arrays.flows import Groups, group_alike, max_flow
-from fanwise.assign.ground import Filters
+from fanwise.assign.arrays import Filters
 from fanwise.assign.slp_steps.candidates import (
     Candidates,
     candidates_by_broker,
@@ -29,7 +29,7 @@ from fanwise.assign.slp_steps.candidates import (
     super_subscriptions,
 )
 from fanwise.assign.slp_steps.covering import cover_rest, covering_brokers, expanded, lay_out
-from fanwise.assign.slp_steps.level import Level, take_rows
+from fanwise.assign.slp_steps.level import Level
 from fanwise.assign.slp_steps.relaxation import Relaxed, Sample, relax
 from fanwise.assign.slp_steps.rounding import round_parts
 
@@ -38,6 +38,8 @@ START = 4
 
 MOST_BOXES = 100_000
 MOST_LEVELS = 8
+WHOLE_SECONDS, SAMPLE_SECONDS = 3e-7, 1.5e-7
+"""What a relaxation takes at most for each square of a pair: of everybody, and of a sample."""
 FINE = 1000  # parts of a subscriber, for limits that are no whole numbers
 MOST_RAISED = 100.0
 
@@ -75,6 +77,20 @@ class Knobs:
     clusters: int = 5
     rounds: int = 3
     accuracy: float = 0.02
+
+
+def relaxation_seconds(num_types: int, num_pairs: int, num_brokers: int, knobs: Knobs) -> float:
+    """Return what all relaxations of a level should take, as measured on a machine of 2026."""
+    if num_types <= knobs.whole:
+        return WHOLE_SECONDS * num_pairs**2
+    drawn = knobs.balance * num_brokers + _sample_size(2 * START)
+    pairs = min(knobs.pairs, drawn * num_pairs / num_types)
+    return knobs.rounds * SAMPLE_SECONDS * pairs**2
+
+
+def _sample_size(size: int) -> int:
+    """Return how many to draw for a certificate of a size, as in the paper."""
+    return math.ceil(10 * size * math.log(size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +159,7 @@ def _search(
         doubling = np.ones(len(wanting))
         valid, most_valid = 0, 4 * size * math.log2(max(total / size, 2))
         while solved < knobs.rounds and valid < most_valid:
-            drawn = _draw(people * doubling, math.ceil(10 * size * math.log(size)), rng)
+            drawn = _draw(people * doubling, _sample_size(size), rng)
             types, load = _with_balance(level, wanting, people, drawn, knobs, rng)
             filters, value = _round(level, relax_types(level, types, load, knobs, rng), rng)
             solved += 1
@@ -168,10 +184,10 @@ def _search(
 
 
 def _draw(weight: FloatArray, count: int, rng: np.random.Generator) -> LongArray:
-    """Draw subscribers by weight; return the places of their types, without repeats."""
+    """Draw subscribers by weight; return the rows of their types, without repeats."""
     ends = weight.cumsum()
-    places = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
-    return np.unique(np.minimum(places, len(weight) - 1))
+    rows = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
+    return np.unique(np.minimum(rows, len(weight) - 1))
 
 
 def _with_balance(
@@ -189,12 +205,12 @@ def _with_balance(
     count = min(knobs.balance * level.num_brokers, int(people.sum()), most)
     someone = rng.choice(int(people.sum()), size=count, replace=False)
     np.add.at(load, np.searchsorted(people.cumsum(), someone, side="right"), 1)
-    places = np.union1d(drawn, np.flatnonzero(load))
-    return wanting[places], load[places]
+    rows = np.union1d(drawn, np.flatnonzero(load))
+    return wanting[rows], load[rows]
 
 
 def _uncovered(level: Level, filters: Filters, wanting: LongArray) -> LongArray:
-    """Return the places, among those who want something, of types without a covering broker."""
+    """Return the rows, among those who want something, of types without a covering broker."""
     counts = np.diff(covering_brokers(level, filters).indptr)[wanting]
     return np.flatnonzero(counts == 0)
 
@@ -204,7 +220,7 @@ def relax_types(
 ) -> RelaxedTypes:
     """Solve the relaxation of some types, each with a load, at the desired factor if it can be."""
     sample = _sample(level, types, load)
-    candidates = _candidates(level, sample, level.places[types], knobs, rng)
+    candidates = _candidates(level, sample, level.positions[types], knobs, rng)
     relaxed = relax(sample, candidates, knobs.accuracy)
     if relaxed is None:  # loads within rounding of the limits: only rectangles matter then
         free = replace(sample, limits=sample.limits * 1.05 + 1)
@@ -260,7 +276,7 @@ def _factor_needed(allowed: Csr, load: LongArray, limits: FloatArray) -> float:
 
 
 def _candidates(
-    level: Level, sample: Sample, places: FloatArray, knobs: Knobs, rng: np.random.Generator
+    level: Level, sample: Sample, positions: FloatArray, knobs: Knobs, rng: np.random.Generator
 ) -> Candidates:
     """Return the candidates of every broker, from super-subscriptions where there are too many."""
     lo, hi = sample.lo, sample.hi
@@ -270,7 +286,7 @@ def _candidates(
     if len(different) <= count:
         super_lo, super_hi = different[:, :dims], different[:, dims:]
     else:
-        super_lo, super_hi = super_subscriptions(lo, hi, places, count, rng)
+        super_lo, super_hi = super_subscriptions(lo, hi, positions, count, rng)
     boxes = filter_boxes(lo, hi, super_lo, super_hi, MOST_BOXES, MOST_LEVELS)
     served = transpose(sample.allowed, level.num_brokers)
     return candidates_by_broker(*boxes, lo, hi, served, level.density)

@@ -7,17 +7,18 @@ import numpy as np
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
 from fanwise.arrays.flow_kernels import BoolArray
 from fanwise.arrays.jit import kernel
-from fanwise.arrays.rectangle_kernels import Density, Scratch, find_container, least_growth
+from fanwise.arrays.rectangle_kernels import Density, Scratch, find_container
 from fanwise.arrays.rectangle_moves import enlarge
 from fanwise.arrays.rectangles import make_scratch
-from fanwise.assign.ground import Filters
+from fanwise.assign.arrays import Filters
+from fanwise.assign.filters import find_growth
 from fanwise.assign.slp_steps.level import Level
 
 
 def lay_out(
     broker: LongArray, lo: FloatArray, hi: FloatArray, num_brokers: int, alpha: int
 ) -> Filters:
-    """Lay rectangles out, given by ascending broker, with room for alpha in each at least."""
+    """Lay rectangles out, given by ascending broker, with slots for alpha in each at least."""
     counts = np.bincount(broker, minlength=num_brokers).astype(np.int64)
     slots = max(int(counts.max(initial=0)), alpha)
     shape = num_brokers, slots, lo.shape[1]
@@ -57,7 +58,10 @@ def cover_rest(level: Level, filters: Filters, types: LongArray) -> None:
 def find_covering(
     indptr: LongArray, brokers: IntArray, lo: FloatArray, hi: FloatArray, filters: Filters
 ) -> BoolArray:
-    """Whether one rectangle of the broker holds the type of each pair; the empty one is held."""
+    """Whether one rectangle of the broker holds the type of each pair; the empty one is held.
+
+    Changes nothing.
+    """
     held = np.zeros(len(brokers), dtype=np.bool_)
     for row in range(len(indptr) - 1):
         for at in range(indptr[row], indptr[row + 1]):
@@ -80,23 +84,12 @@ def grow_for_types(
     density: Density,
     scratch: Scratch,
 ) -> None:
-    """Let the filter that grows least hold each type."""
+    """Let the filter that grows least hold each type. Changes ``filters`` and ``scratch``."""
     for row in order:
         best, best_broker, best_slot = np.inf, -1, -1
         for at in range(indptr[row], indptr[row + 1]):
             b = brokers[at]
-            growth, slot = least_growth(
-                filters.lo,
-                filters.hi,
-                b,
-                filters.counts[b],
-                alpha,
-                lo[row],
-                hi[row],
-                density,
-                scratch,
-                best,
-            )
+            growth, slot = find_growth(filters, b, alpha, lo[row], hi[row], density, scratch, best)
             if slot >= 0 and growth < best:
                 best, best_broker, best_slot = growth, b, slot
         if best_broker >= 0:
@@ -116,22 +109,14 @@ def growth_of_pairs(
     density: Density,
     scratch: Scratch,
 ) -> FloatArray:
-    """By how much the broker's filter would grow to hold the type, for each pair."""
+    """By how much the broker's filter would grow to hold the type, for each pair.
+
+    Changes ``scratch``.
+    """
     growth = np.empty(len(rows))
     for i in range(len(rows)):
         b, row = pair_brokers[i], rows[i]
-        growth[i], _ = least_growth(
-            filters.lo,
-            filters.hi,
-            b,
-            filters.counts[b],
-            alpha,
-            lo[row],
-            hi[row],
-            density,
-            scratch,
-            np.inf,
-        )
+        growth[i], _ = find_growth(filters, b, alpha, lo[row], hi[row], density, scratch, np.inf)
     return growth
 
 
@@ -146,19 +131,8 @@ def grow_pairs(
     density: Density,
     scratch: Scratch,
 ) -> None:
-    """Let the broker's filter hold the type, pair by pair."""
+    """Let the broker's filter hold the type, pair by pair. Changes ``filters`` and ``scratch``."""
     for i in range(len(rows)):
         b, row = pair_brokers[i], rows[i]
-        _, slot = least_growth(
-            filters.lo,
-            filters.hi,
-            b,
-            filters.counts[b],
-            alpha,
-            lo[row],
-            hi[row],
-            density,
-            scratch,
-            np.inf,
-        )
+        _, slot = find_growth(filters, b, alpha, lo[row], hi[row], density, scratch, np.inf)
         enlarge(filters.lo, filters.hi, filters.counts, b, slot, lo[row], hi[row])

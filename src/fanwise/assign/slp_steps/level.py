@@ -1,4 +1,4 @@
-"""One level of the tree as SLP sees it: alike subscribers, sibling brokers, room."""
+"""One level of the tree as SLP sees it: alike subscribers, sibling brokers, load limits."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fanwise.arrays.csr import Csr, FloatArray, LongArray
+from fanwise.arrays.csr import Csr, FloatArray, LongArray, take_rows
 from fanwise.arrays.flows import Groups, group_alike
 from fanwise.arrays.rectangle_kernels import Density
+from fanwise.assign.subscriber_types import number_types
 
 if TYPE_CHECKING:
     from fanwise.assign.problem import Assignment
@@ -31,7 +32,7 @@ class Level:
     ----------
     lo, hi
         The rectangle of each type; nobody here wants nothing.
-    places
+    positions
         Where a member of each type is in the network; it only guides clustering.
     weight
         Members of each type.
@@ -48,7 +49,7 @@ class Level:
 
     lo: FloatArray
     hi: FloatArray
-    places: FloatArray
+    positions: FloatArray
     weight: LongArray
     type_of_subscriber: LongArray
     allowed: Csr
@@ -72,9 +73,9 @@ class Level:
     def curve(self) -> LongArray:
         """Where the centre of each type lies on a space-filling curve (by interleaved digits)."""
         wants = self.lo[:, 0] <= self.hi[:, 0]
-        place: LongArray = np.zeros(self.num_types, dtype=np.int64)
+        position: LongArray = np.zeros(self.num_types, dtype=np.int64)
         if not wants.any():
-            return place
+            return position
         centre = np.where(wants[:, None], self.lo, 0.0) + np.where(wants[:, None], self.hi, 0.0)
         low, high = centre[wants].min(axis=0), centre[wants].max(axis=0)
         steps = 2 ** (CURVE_DIGITS // len(low))
@@ -82,8 +83,8 @@ class Level:
         cell = np.clip(cell, 0, steps - 1).astype(np.int64)
         for digit in range(CURVE_DIGITS // len(low)):
             for axis in range(len(low)):
-                place |= ((cell[:, axis] >> digit) & 1) << (digit * len(low) + axis)
-        return place
+                position |= ((cell[:, axis] >> digit) & 1) << (digit * len(low) + axis)
+        return position
 
     def groups(self, covered: Csr) -> Groups:
         """Take types that the same brokers may serve together, for a flow of subscribers."""
@@ -97,7 +98,7 @@ class Level:
 def make_level(
     lo: FloatArray,
     hi: FloatArray,
-    places: FloatArray,
+    positions: FloatArray,
     allowed: Csr,
     limits: LongArray,
     alpha: int,
@@ -106,19 +107,13 @@ def make_level(
     """Collapse alike subscribers. O(subscribers log subscribers + pairs)."""
     alike = group_alike(allowed, int(limits.shape[1]))
     keys = np.column_stack([lo, hi, alike.group_of_subscriber.astype(np.float64)])
-    order = np.lexsort(keys.T)
-    ranked = keys[order]
-    starts = np.ones(len(order), dtype=np.bool_)
-    starts[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
-    type_of: LongArray = np.empty(len(order), dtype=np.int64)
-    type_of[order] = np.cumsum(starts) - 1
-    first = order[starts]
+    type_of_subscriber, first = number_types(keys)
     return Level(
         lo=np.ascontiguousarray(lo[first]),
         hi=np.ascontiguousarray(hi[first]),
-        places=np.ascontiguousarray(places[first]),
-        weight=np.bincount(type_of, minlength=len(first)).astype(np.int64),
-        type_of_subscriber=type_of,
+        positions=np.ascontiguousarray(positions[first]),
+        weight=np.bincount(type_of_subscriber),
+        type_of_subscriber=type_of_subscriber,
         allowed=take_rows(allowed, first),
         limits=limits,
         alpha=alpha,
@@ -128,16 +123,10 @@ def make_level(
 
 def level_of_leaves(problem: Assignment, allowed: Csr) -> Level:
     """Return all leaves as one level, under the global limits; brokers keep their ids."""
-    ground = problem.ground
+    arrays = problem.arrays
     factors = np.linspace(problem.lbf, problem.lbf_max, STEPS + 1)
     limits = np.array([problem.limits(float(lbf)) for lbf in factors])
-    places = problem.workload.positions
-    return make_level(ground.lo, ground.hi, places, allowed, limits, ground.alpha, ground.density)
-
-
-def take_rows(csr: Csr, rows: LongArray) -> Csr:
-    """Return some rows of a CSR, in the order given."""
-    lengths = np.diff(csr.indptr)[rows]
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    places = np.repeat(csr.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
-    return Csr(indptr, np.ascontiguousarray(csr.indices[places]))
+    positions = problem.workload.positions
+    return make_level(
+        arrays.lo, arrays.hi, positions, allowed, limits, arrays.alpha, arrays.density
+    )

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, build_csr
+from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, build_csr, take_rows
 from fanwise.arrays.flow_kernels import BoolArray
-from fanwise.arrays.flows import RELATIVE_TOLERANCE
-from fanwise.assign.ground import Filters
+from fanwise.arrays.tolerance import most_within
+from fanwise.assign.arrays import Filters
 from fanwise.assign.problem import Assignment
 from fanwise.assign.slp_steps.assigning import assign
 from fanwise.assign.slp_steps.coreset import Knobs, RelaxedTypes, preliminary_filters
-from fanwise.assign.slp_steps.level import STEPS, Level, make_level, take_rows
+from fanwise.assign.slp_steps.level import STEPS, Level, make_level
 from fanwise.planning.problem import Run
 
 
@@ -64,28 +64,28 @@ class Tree:
 
 def make_tree(problem: Assignment) -> Tree:
     """Return the tree of brokers with the publisher as one more node. O(brokers x depth)."""
-    ground = problem.ground
-    n = ground.num_brokers
-    above = np.where(ground.parent < 0, n, ground.parent).astype(np.int32)
+    arrays = problem.arrays
+    n = arrays.num_brokers
+    above = np.where(arrays.parent < 0, n, arrays.parent).astype(np.int32)
     children = build_csr(above, np.arange(n, dtype=np.int32), n + 1)
     below = np.zeros((n + 1, n), dtype=np.bool_)
     height = np.zeros(n + 1, dtype=np.int32)
-    is_useful = ground.share > 0
-    below[ground.leaves, ground.leaves] = is_useful[ground.leaves]
-    for broker in ground.bottom_up:
+    is_useful = arrays.share > 0
+    below[arrays.leaves, arrays.leaves] = is_useful[arrays.leaves]
+    for broker in arrays.bottom_up:
         below[above[broker]] |= below[broker]
         height[above[broker]] = max(height[above[broker]], height[broker] + 1)
-    return Tree(children, below, below @ ground.share, height)
+    return Tree(children, below, below @ arrays.share, height)
 
 
 def descend(
     problem: Assignment, allowed: Csr, knobs: Knobs, run: Run, rng: np.random.Generator
 ) -> Descent:
     """Share everybody out from the publisher down to the leaves."""
-    ground = problem.ground
+    arrays = problem.arrays
     tree = make_tree(problem)
-    found = Descent(np.full(ground.num_subscribers, -1, dtype=np.int32))
-    waiting: list[tuple[int, LongArray]] = [(ground.num_brokers, np.arange(ground.num_subscribers))]
+    found = Descent(np.full(arrays.num_subscribers, -1, dtype=np.int32))
+    waiting: list[tuple[int, LongArray]] = [(arrays.num_brokers, np.arange(arrays.num_subscribers))]
     with run.progress.step("Sharing out", total=int((tree.height > 0).sum())) as step:
         while waiting:
             node, subscribers = waiting.pop()
@@ -121,7 +121,7 @@ def _share_out(
     found.relaxations += chosen.rounds
     found.grown += chosen.grown
     found.repairs += done.repairs
-    if node == problem.ground.num_brokers:
+    if node == problem.arrays.num_brokers:
         found.fractional, found.is_whole = chosen.fractional, chosen.is_whole
         found.whole, found.children = chosen.whole, ids
     _keep_leaf_boxes(tree, ids, done.filters, found)
@@ -139,17 +139,17 @@ def _level(
     subscribers: LongArray,
     gamma: float,
 ) -> Level:
-    ground = problem.ground
+    arrays = problem.arrays
     rows = take_rows(allowed, subscribers)
     inner = allowed_children(rows, tree.leaves_below[ids], gamma)
     return make_level(
-        ground.lo[subscribers],
-        ground.hi[subscribers],
+        arrays.lo[subscribers],
+        arrays.hi[subscribers],
         problem.workload.positions[subscribers],
         inner,
         node_limits(problem, tree, node, ids, len(subscribers)),
-        ground.alpha,
-        ground.density,
+        arrays.alpha,
+        arrays.density,
     )
 
 
@@ -190,14 +190,14 @@ def node_limits(
     """Return the most subscribers of each child, a row for each step of the factor."""
     share = tree.share_below[ids]
     here = tree.share_below[node]
-    whole = problem.ground.num_subscribers
+    whole = problem.arrays.num_subscribers
     excess = num_here / (here * whole)
     height = tree.height[ids] + 1
     rows = []
     for lbf in np.linspace(problem.lbf, problem.lbf_max, STEPS + 1):
         factor = (lbf / excess) ** (1 / height)
         exact = factor * share / here * num_here
-        rows.append(np.floor(exact * (1 + RELATIVE_TOLERANCE)))
+        rows.append(np.floor(most_within(exact)))
     return np.array(rows).astype(np.int64)
 
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from fanwise.arrays.csr import Csr, FloatArray, LongArray
+from fanwise.arrays.csr import Csr, FloatArray, LongArray, take_rows
 from fanwise.arrays.jit import kernel
 from fanwise.assign.slp_steps.candidates import Candidates
-from fanwise.assign.slp_steps.level import take_rows
+from fanwise.planning.highs import Matrix, Model, Solver
 
 GAP = 0.01
 """Relative distance of the relaxation's value to its bound at which no more are priced in."""
@@ -121,8 +121,8 @@ def lower_bound(sample: Sample, master: _Master, indptr: LongArray, reduced: Flo
     """
     types = np.repeat(np.arange(len(sample.lo)), np.diff(sample.allowed.indptr))
     brokers = sample.allowed.indices
-    room = np.where(sample.limits > 0, sample.limits, np.inf)
-    fee = master.pair_price + master.load_price[brokers] * sample.load[types] / room[brokers]
+    capacity = np.where(sample.limits > 0, sample.limits, np.inf)
+    fee = master.pair_price + master.load_price[brokers] * sample.load[types] / capacity[brokers]
     fee[(sample.limits <= 0)[brokers] & (sample.load[types] > 0)] = np.inf
     least = np.full(len(sample.lo), np.inf)
     np.minimum.at(least, types, fee)
@@ -172,8 +172,6 @@ class _Master:
     """The relaxation over the rectangles so far. Columns: x by pair, then y as they were added."""
 
     def __init__(self, sample: Sample, num_candidates: int) -> None:
-        import highspy
-
         self.is_in = np.zeros(num_candidates, dtype=np.bool_)
         self.columns: LongArray = np.empty(0, dtype=np.int64)
         self.value = np.inf
@@ -182,51 +180,36 @@ class _Master:
         self._num_brokers = len(sample.limits)
         self._num_types = len(sample.lo)
         self._num_pairs = len(sample.allowed.indices)
-        self._infinity = highspy.kHighsInf
-        self._solver = highspy.Highs()
-        self._solver.silent()
-        self._solver.setOptionValue("threads", 1)  # the same plan on any machine
-        self._solver.setOptionValue("solver", "ipx")
-        self._solver.setOptionValue("run_crossover", "off")
-        self._solver.setOptionValue("ipm_optimality_tolerance", ACCURACY)
-        self._solver.passModel(self._model(sample))
+        self._solver = Solver(self._model(sample), interior_point=ACCURACY)
 
-    def _model(self, sample: Sample) -> Any:
+    def _model(self, sample: Sample) -> Model:
         """Rows: C1 by broker, C3 by broker, C2 by type, C4 by pair."""
-        import highspy
-
         n, num_types, num_pairs = self._num_brokers, self._num_types, self._num_pairs
         indptr, brokers = sample.allowed
         types = np.repeat(np.arange(num_types), np.diff(indptr))
-        room = np.where(sample.limits > 0, sample.limits, 1.0)
+        capacity = np.where(sample.limits > 0, sample.limits, 1.0)
         rows = np.column_stack(
             [n + brokers, 2 * n + types, 2 * n + num_types + np.arange(num_pairs)]
         )
         values = np.column_stack(
-            [sample.load[types] / room[brokers], np.ones(num_pairs), -np.ones(num_pairs)]
+            [sample.load[types] / capacity[brokers], np.ones(num_pairs), -np.ones(num_pairs)]
         )
-        model = highspy.HighsLp()
-        model.num_col_ = num_pairs
-        model.num_row_ = 2 * n + num_types + num_pairs
-        model.col_cost_ = np.zeros(num_pairs)
-        model.col_lower_ = np.zeros(num_pairs)
         closed = (sample.limits <= 0)[brokers] & (sample.load[types] > 0)
-        model.col_upper_ = np.where(closed, 0.0, 1.0)
-        model.row_lower_ = np.concatenate(
-            [np.full(2 * n, -self._infinity), np.ones(num_types), np.zeros(num_pairs)]
+        least = [np.full(2 * n, -np.inf), np.ones(num_types), np.zeros(num_pairs)]
+        most = [
+            np.full(n, float(sample.alpha)),
+            np.ones(n),
+            np.full(num_types + num_pairs, np.inf),
+        ]
+        return Model(
+            cost=np.zeros(num_pairs),
+            lower=np.zeros(num_pairs),
+            upper=np.where(closed, 0.0, 1.0),
+            matrix=Matrix(np.arange(0, 3 * num_pairs + 1, 3), rows.reshape(-1), values.reshape(-1)),
+            is_by_column=True,
+            row_lower=np.concatenate(least),
+            row_upper=np.concatenate(most),
         )
-        model.row_upper_ = np.concatenate(
-            [
-                np.full(n, float(sample.alpha)),
-                np.ones(n),
-                np.full(num_types + num_pairs, self._infinity),
-            ]
-        )
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = np.arange(0, 3 * num_pairs + 1, 3, dtype=np.int32)
-        model.a_matrix_.index_ = rows.reshape(-1).astype(np.int32)
-        model.a_matrix_.value_ = values.reshape(-1)
-        return model
 
     def add(
         self,
@@ -238,41 +221,29 @@ class _Master:
         """Add rectangles: each takes a slot of its broker and holds its pairs."""
         rows = take_rows(Csr(*held), new)  # type: ignore[arg-type]
         first_pair = 2 * self._num_brokers + self._num_types
-        starts = rows.indptr[:-1] + np.arange(len(new))
+        starts = rows.indptr + np.arange(len(new) + 1)
         index = np.insert(rows.indices + first_pair, rows.indptr[:-1], broker[new])
-        self._solver.addCols(
-            len(new),
+        self._solver.add_columns(
             cost[new],
             np.zeros(len(new)),
-            np.full(len(new), self._infinity),
-            len(index),
-            starts.astype(np.int32),
-            index.astype(np.int32),
-            np.ones(len(index)),
+            np.full(len(new), np.inf),
+            Matrix(starts, index, np.ones(len(index))),
         )
         self.is_in[new] = True
         self.columns = np.concatenate([self.columns, new])
 
     def solve(self) -> bool:
         """Solve, and keep value and prices (of C4, C3, C1; none negative); False: no solution."""
-        import highspy
-
-        self._solver.run()
-        status = self._solver.getModelStatus()
-        info = self._solver.getInfo()
-        close = info.max_primal_infeasibility <= CLOSE
-        if status != highspy.HighsModelStatus.kOptimal and not (
-            status == highspy.HighsModelStatus.kUnknown and close
-        ):
+        answer = self._solver.solve()
+        is_close = answer.status == "unknown" and answer.infeasibility <= CLOSE
+        if answer.status != "optimal" and not is_close:
             return False
         n = self._num_brokers
-        solution = self._solver.getSolution()
-        price = np.asarray(solution.row_dual)
-        self.value = float(info.objective_function_value)
-        self.pair_price = np.maximum(price[2 * n + self._num_types :], 0.0)
-        self.load_price = np.maximum(-price[n : 2 * n], 0.0)
-        self.slot_price = np.maximum(-price[:n], 0.0)
-        self._part = np.asarray(solution.col_value)[self._num_pairs :]
+        self.value = answer.objective
+        self.pair_price = np.maximum(answer.duals[2 * n + self._num_types :], 0.0)
+        self.load_price = np.maximum(-answer.duals[n : 2 * n], 0.0)
+        self.slot_price = np.maximum(-answer.duals[:n], 0.0)
+        self._part = answer.values[self._num_pairs :]
         return True
 
     def parts(self) -> tuple[LongArray, FloatArray]:
@@ -293,7 +264,7 @@ def hold_pairs(
     lo: FloatArray,
     hi: FloatArray,
 ) -> tuple[LongArray, LongArray]:
-    """List the pairs each candidate holds, in two passes: count, then fill."""
+    """List the pairs each candidate holds, in two passes: count, then fill. Changes nothing."""
     starts = np.zeros(len(box_lo) + 1, dtype=np.int64)
     found = np.empty(0, dtype=np.int64)
     for fill in range(2):
@@ -321,7 +292,7 @@ def hold_pairs(
 
 @kernel
 def sum_prices(indptr: LongArray, pairs: LongArray, price: FloatArray) -> FloatArray:
-    """What the pairs of each candidate would pay for it."""
+    """What the pairs of each candidate would pay for it. Changes nothing."""
     total = np.zeros(len(indptr) - 1)
     for c in range(len(indptr) - 1):
         for at in range(indptr[c], indptr[c + 1]):

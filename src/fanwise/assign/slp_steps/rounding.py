@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from fanwise.arrays.csr import Csr, IntArray, LongArray
+from fanwise.arrays.csr import Csr, IntArray, LongArray, take_rows
 from fanwise.arrays.flows import Groups, group_alike, max_flow
 from fanwise.arrays.jit import kernel
 from fanwise.assign.slp_steps.candidates import Candidates
@@ -28,7 +28,7 @@ def round_parts(
     """
     draws = max(math.log(len(sample.lo)), 1.0)
     chance = 1 - (1 - relaxed.part) ** draws
-    held = Csr(*_rows(holding_pairs(sample, candidates), relaxed.chosen))  # type: ignore[arg-type]
+    held = take_rows(Csr(*holding_pairs(sample, candidates)), relaxed.chosen)  # type: ignore[arg-type]
     types = np.repeat(np.arange(len(sample.lo)), np.diff(sample.allowed.indptr))
     taken = np.zeros(len(chance), dtype=np.bool_)
     for _ in range(TRIES):
@@ -91,14 +91,6 @@ def _covered(
     return covered
 
 
-def _rows(csr: tuple[LongArray, LongArray], rows: LongArray) -> tuple[LongArray, LongArray]:
-    indptr, indices = csr
-    lengths = np.diff(indptr)[rows]
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    places = np.repeat(indptr[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-    return starts, indices[places]
-
-
 @kernel
 def mark_covered(
     indptr: LongArray,
@@ -107,7 +99,7 @@ def mark_covered(
     types: LongArray,
     covered: npt.NDArray[np.bool_],
 ) -> None:
-    """Mark the types in any of the candidates taken."""
+    """Mark the types in any of the candidates taken. Changes ``covered``."""
     for candidate in range(len(indptr) - 1):
         if taken[candidate]:
             for at in range(indptr[candidate], indptr[candidate + 1]):

@@ -8,8 +8,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
-from fanwise.connect.growing import dense, sparse
-from fanwise.connect.network import NO_EDGES, Network
+from fanwise.connect.arrays import NO_EDGES
+from fanwise.connect.growing import lazy, table
+from fanwise.connect.problem import Connection, edge_table
+from fanwise.planning.problem import Outcome
 from fanwise.progress import SILENT, Progress
 
 BATCH = 4096
@@ -29,19 +31,58 @@ class Grown(NamedTuple):
     edges: IntArray
     is_interrupted: bool = False
 
-
-def greedy_grower(network: Network, max_cost: float | None = None) -> Grower:
-    """Largest contribution (per cost) first, then the smallest pair: GPA and GM."""
-    if max_cost is None and dense.suits(network):
-        return dense.DenseGreedy(network)
-    return sparse.SparseGreedy(network, max_cost)
+    def outcome(self) -> Outcome:
+        """Return the links as what an algorithm returns."""
+        return Outcome({"edges": edge_table(self.edges)}, is_interrupted=self.is_interrupted)
 
 
-def phase_grower(network: Network, max_cost: float | None = None) -> Grower:
-    """The same among the pairs that keep the largest degree lowest: GPM and MinMaxODA."""
-    if max_cost is None and dense.suits(network):
-        return dense.DensePhases(network)
-    return sparse.SparsePhases(network, max_cost)
+def grow_greedily(problem: Connection, *, progress: Progress = SILENT) -> Grown:
+    """Take the best link (per cost) again and again, within the budgets, while it adds anything.
+
+    Of links that are as good, the smallest pair: GPA and GM.
+    """
+
+    def grower() -> Grower:
+        if problem.max_link_cost is None and table.suits(problem.network):
+            return table.TableGreedy(problem.network)
+        return lazy.LazyGreedy(problem.network, problem.budget.max_cost)
+
+    return grow(grower, problem.edge_limit, progress=progress, title="links by contribution")
+
+
+def grow_in_phases(problem: Connection, *, progress: Progress = SILENT) -> Grown:
+    """Take the best link that keeps degrees lowest, again and again, within the budgets.
+
+    Of links that are as good, the smallest pair: GPM and MinMaxODA.
+    """
+
+    def grower() -> Grower:
+        if problem.max_link_cost is None and table.suits(problem.network):
+            return table.TablePhases(problem.network)
+        return lazy.LazyPhases(problem.network, problem.budget.max_cost)
+
+    return grow(grower, problem.edge_limit, progress=progress, title="links degree by degree")
+
+
+def complete_greedily(
+    problem: Connection,
+    edges: IntArray = NO_EDGES,
+    *,
+    is_over: Callable[[], bool] = lambda: False,
+) -> IntArray:
+    """Return ``edges`` and the greedy links that still fit, in the order chosen.
+
+    Stops early, with what it has, when it is over.
+    """
+    budget = problem.budget
+    grown = grow(
+        lambda: lazy.LazyGreedy(problem.network, budget.max_cost, edges),
+        budget.max_edges - len(edges),
+        is_over=is_over,
+    )
+    if grown.is_interrupted:
+        raise KeyboardInterrupt
+    return np.concatenate([edges, grown.edges])
 
 
 def grow(

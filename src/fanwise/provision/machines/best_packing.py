@@ -8,20 +8,36 @@ nothing. Where several types are allowed, each in turn makes up the fleet, and s
 the cheapest combination covers what is left of the volume. Small instances are improved by emptying
 machines and merging split topics.
 
-The paper's rungs are tried as well, whatever the time limit, so the result is never dearer than any
-of them, and with several types never dearer than with any one. O(topics x log topics) per fleet.
+Guarantee
+    The paper's rungs are tried as well, so the result is never dearer than any of them, and with
+    several types never dearer than with any one. With a time limit that holds up to QUICK_PAIRS
+    pairs; above, the result is never dearer than ``cbp`` on the first type.
+
+Complexity
+    O(topics x log topics) per fleet, and at most MAX_FLEETS fleets for each type and order of the
+    items, beside the mixes of :mod:`fanwise.provision.machines.fleets`.
+
+References
+----------
+    The order by falling size is D. S. Johnson: Near-optimal bin packing algorithms. PhD thesis,
+    MIT, 1973. Items that may be split at a price: N. Menakerman, R. Rom: Bin packing with item
+    fragmentation. WADS 2001.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
 from fanwise.planning.problem import Run
+from fanwise.planning.search import Search
+from fanwise.planning.stopping import limits_of
+from fanwise.progress import Step
 from fanwise.provision.machines import first_fit, group
 from fanwise.provision.machines.fleet_kernels import count_machines, fill_fleet, make_fleet
 from fanwise.provision.machines.fleets import mixed_fleets
@@ -43,14 +59,16 @@ from fanwise.provision.machines.packing import (
     room_left,
 )
 from fanwise.provision.problem import Provisioning
+from fanwise.provision.time_shares import QUICK_PAIRS
 
 RUNGS = (
-    group.fill_by_cost,
-    group.fill_most_free,
-    group.fill_expensive_first,
-    group.fill,
-    first_fit.fill,
+    (group.fill_by_cost, 1.0),
+    (group.fill_most_free, 2.0),
+    (group.fill_expensive_first, 2.0),
+    (group.fill, 2.0),
+    (first_fit.fill, 20.0),
 )
+"""The paper's packings, and how many times as long as the first each takes at worst."""
 MAX_FLEETS = 6
 """Fleets of one type that are tried from the smallest on, beside the one that splits nothing."""
 MAX_SCANS = 30_000_000
@@ -79,71 +97,72 @@ def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
     Ends early at a packing that is proven to be the cheapest, and after the time limit. Where there
     is one, the paper's rungs come first; else ours, which often make them needless.
     """
-    search = _Search(problem, group_pairs(problem, pairs), run)
-    if run.time_limit is not None:
-        search.try_rungs()
-    search.try_fleets()
-    if run.time_limit is None:
-        search.try_rungs()
+    with run.progress.step("packing groups") as step:
+        search = PackingSearch(problem, group_pairs(problem, pairs), run, step)
+        if run.time_limit is not None:
+            search.try_rungs()
+        search.try_fleets()
+        if run.time_limit is None:
+            search.try_rungs()
     return search.result()
 
 
 def pack_by_rungs(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
     """Put chosen pairs on machines as the paper does, by the rung that is cheapest."""
-    search = _Search(problem, group_pairs(problem, pairs), run)
-    search.try_rungs()
+    with run.progress.step("packing groups") as step:
+        search = PackingSearch(problem, group_pairs(problem, pairs), run, step)
+        search.try_rungs()
     return search.result()
 
 
-class _Search:
+class PackingSearch(Search[Packing]):
     """The cheapest packing so far, and what is left to try."""
 
-    def __init__(self, problem: Provisioning, groups: Groups, run: Run) -> None:
-        self.problem, self.groups, self.run = problem, groups, run
-        self.best, self.price = EMPTY, math.inf if len(groups.topics) else 0.0
+    def __init__(self, problem: Provisioning, groups: Groups, run: Run, step: Step) -> None:
+        super().__init__(run, step, "min", limits_of(run), unit="packing")
+        self.problem, self.groups = problem, groups
         self.least = least_price(problem, groups)
         in_bytes = float((fewest_copies(problem, groups) * groups.needs).sum())
         self.incoming = problem.costs(0.0, in_bytes, 0.0).total
-        self.is_cut_short = False
-
-    @property
-    def is_over(self) -> bool:
-        return self.price <= self.least * (1 + ROUNDING)
+        if not len(groups.topics):
+            self.offer(EMPTY, 0.0)
+            self.is_settled = True
 
     def result(self) -> Packing:
         """Return the cheapest packing."""
-        return self.best._replace(stopped="limit" if self.is_cut_short else "exhausted")
+        return self.answer._replace(stopped=self.stopped)
 
     def try_rungs(self) -> None:
-        """Look at what the paper's packings make of the groups, time or no time."""
-        with self.run.progress.step("packing groups"):
-            for base in self.problem.bases:
-                for fill in RUNGS:
-                    if self.is_over:
-                        return
-                    packing = fill_base(self.problem, self.groups, base, fill)
-                    self.look_at(packing, may_improve=not self.run.is_over())
+        """Look at what the paper's packings make of the groups.
+
+        All of them, time or no time, if there are few pairs; else the first of them.
+        """
+        is_quick = len(self.groups.pairs) <= QUICK_PAIRS
+        begun, seconds = self.run.elapsed(), 0.0
+        for base, (fill, times) in product(self.problem.allowed_bins, RUNGS):
+            if self.is_settled:
+                return
+            if is_quick or self.has_time_for(times * seconds):
+                packing = fill_base(self.problem, self.groups, base, fill)
+                self.consider(packing, may_improve=not self.run.is_over())
+                seconds = seconds or self.run.elapsed() - begun
 
     def try_fleets(self) -> None:
         """Look at our own packings as long as there is time."""
-        with self.run.progress.step("packing groups"):
-            attempts = self.attempts()
-            while not self.is_over:
-                if self.run.is_over():
-                    self.is_cut_short = True
-                    return
-                attempt = next(attempts, None)
-                if attempt is None:
-                    return
-                self.look_at(attempt)
+        attempts = self.attempts()
+        while not self.is_over():
+            attempt = next(attempts, None)
+            if attempt is None:
+                return
+            self.consider(attempt)
 
-    def look_at(self, packing: Packing, *, may_improve: bool = True) -> None:
-        """Look at a packing on the cheapest types that hold it, and improve it.
+    def consider(self, packing: Packing, *, may_improve: bool = True) -> None:
+        """Consider a packing on the cheapest types that hold it, and improve it.
 
         It is improved as it is as well as on those types: either can be the better start.
         """
         problem, groups = self.problem, self.groups
-        has_types = len(problem.bases) > 1
+        has_types = len(problem.allowed_bins) > 1
         found = [downsize(problem, packing) if has_types else packing]
         if may_improve:
             improved = improve(problem, groups, packing)
@@ -151,17 +170,16 @@ class _Search:
                 improved = downsize(problem, improve(problem, groups, downsize(problem, improved)))
             found.append(improved)
         for other in found:
-            price = price_of(problem, other)
-            if price < self.price:
-                self.best, self.price = other, price
+            self.offer(other, price_of(problem, other))
+        self.is_settled = self.value <= self.least * (1 + ROUNDING)
 
     def is_hopeless(self, fleet: Sequence[Bin]) -> bool:
         """Whether nothing on such a fleet can be cheaper than the best so far."""
-        return sum(kind.rent for kind in fleet) + self.incoming >= self.price
+        return sum(kind.rent for kind in fleet) + self.incoming >= self.value
 
     def attempts(self) -> Iterator[Packing]:
         """Yield packings of all kinds, the most promising first."""
-        for base in self.problem.bases:
+        for base in self.problem.allowed_bins:
             yield from self.fill_one_type(base)
         if len(self.problem.bins) > 1:
             yield from self.fill_mixes()

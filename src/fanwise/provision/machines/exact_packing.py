@@ -6,10 +6,21 @@ alike, so none of them has a variable of its own. Machines are ordered by rent: 
 each solution less to look at. The best packing is the start, and the answer at once where its cost
 is that of the volume and the fewest copies.
 
-Optimal for the pairs that the first stage chose; where that is ``exact``, too, both are decided at
-once, see :mod:`fanwise.provision.whole.exact`. Within a time limit (a minute if none is given) or
-gap the best packing so far is kept, and the metric ``packing_is_optimal`` says whether it is proven
-to be the cheapest, with no gap at all.
+Where the first stage is ``exact``, too, both are decided at once: see
+:mod:`fanwise.provision.exact`.
+
+Guarantee
+    Optimal for the pairs that the first stage chose, where the metric ``packing_is_optimal`` says
+    so. Within a time limit, a gap or MAX_NODES nodes the best packing so far is kept, which is
+    never dearer than that of ``best``.
+
+Complexity
+    Exponential in the number of topics and machines.
+
+References
+----------
+    Q. Huangfu, J. A. J. Hall: Parallelizing the dual revised simplex method. Mathematical
+    Programming Computation 10(1), 2018: HiGHS.
 """
 
 from __future__ import annotations
@@ -20,9 +31,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
+from fanwise.arrays.tolerance import most_within
 from fanwise.errors import ParameterError
-from fanwise.planning.highs import run_highs
+from fanwise.planning.highs import Model, Rows, Solver
 from fanwise.planning.problem import Run, Stopped
+from fanwise.planning.search import Search
+from fanwise.planning.stopping import limits_of
 from fanwise.provision.machines import best_packing
 from fanwise.provision.machines.machine_kernels import ROUNDING
 from fanwise.provision.machines.packing import (
@@ -38,15 +52,14 @@ from fanwise.provision.machines.packing import (
     price_of,
 )
 from fanwise.provision.problem import Provisioning
-from fanwise.provision.whole.table import PATIENT, pack_by_table
-from fanwise.workload.topic import RELATIVE_TOLERANCE
+from fanwise.provision.tiny.table import PATIENT, pack_by_table
 
 MAX_CELLS = 600
 """Topics times machines: above this the solver is hopeless."""
 SCALE = 1e4
 """The cost of the packing to start from as HiGHS sees it: it tells costs apart to about 1e-6."""
-MAX_SECONDS = 60.0
-"""Where no time limit is given: proofs that take longer take for ever."""
+MAX_NODES = 20_000
+"""About a minute: proofs that take longer take for ever."""
 CUT_SHORT: tuple[Stopped, ...] = ("limit", "interrupted")
 
 
@@ -68,9 +81,14 @@ def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
             f"{len(groups.topics):,} x {num_vms:,})",
             "exact",
         )
-    run.default_limits(time_limit=MAX_SECONDS)
-    with run.progress.step("packing with HiGHS"):
-        return _Model(problem, groups, copies, num_vms).solve(start, run)
+    with run.progress.step("packing with HiGHS") as step:
+        search: Search[Packing] = Search(
+            run, step, "min", limits_of(run, work=MAX_NODES), unit="packing"
+        )
+        search.offer(start, price_of(problem, start))
+        search.end(_Model(problem, groups, copies, num_vms).solve(search))
+    stopped = search.stopped
+    return search.answer._replace(is_optimal=stopped == "exhausted", stopped=stopped)
 
 
 def _most_machines(
@@ -92,7 +110,7 @@ def _most_machines(
             np.searchsorted(groups.topics, start.topic), minlength=len(groups.topics)
         )
         spare = problem.costs(0.0, float(((used - copies) * groups.needs).sum()), 0.0).total
-        most = min(most, math.floor((rent + spare) / cheapest * (1 + RELATIVE_TOLERANCE)))
+        most = min(most, math.floor(most_within((rent + spare) / cheapest)))
     return max(int(most), len(start.machines), 1)
 
 
@@ -106,7 +124,7 @@ class _Model:
         self.copies = copies
         self.num_groups, self.num_kinds = len(groups.topics), len(problem.bins)
         self.cells = self.num_groups * num_vms
-        self.rows: list[tuple[list[int], list[float], float, float]] = []
+        self.rows = Rows()
 
     def count(self, group: int, vm: int) -> int:
         return group * self.num_vms + vm
@@ -117,48 +135,43 @@ class _Model:
     def rented(self, vm: int, kind: int) -> int:
         return 2 * self.cells + vm * self.num_kinds + kind
 
-    def _add(
-        self, columns: list[int], values: list[float], low: float, high: float = math.inf
-    ) -> None:
-        self.rows.append((columns, values, low, high))
-
     def _build(self) -> None:
         counts = self.groups.counts
         per_machine = pairs_per_machine(self.groups, self.problem.largest)
         groups, vms = range(self.num_groups), range(self.num_vms)
         for t in groups:
             total = float(counts[t])
-            self._add([self.count(t, v) for v in vms], [1.0] * self.num_vms, total, total)
+            self.rows.add([self.count(t, v) for v in vms], [1.0] * self.num_vms, total, total)
             fewest = float(self.copies[t])
-            self._add([self.copy(t, v) for v in vms], [1.0] * self.num_vms, fewest)
+            self.rows.add([self.copy(t, v) for v in vms], [1.0] * self.num_vms, fewest)
             most = float(min(counts[t], per_machine[t]))
             for v in vms:
-                self._add([self.count(t, v), self.copy(t, v)], [-1.0, most], 0.0)
+                self.rows.add([self.count(t, v), self.copy(t, v)], [-1.0, most], 0.0)
         for v in vms:
             self._add_machine(v)
 
     def _add_machine(self, vm: int) -> None:
         bins, groups = self.problem.bins, range(self.num_groups)
         kinds = [self.rented(vm, k) for k in range(self.num_kinds)]
-        self._add(kinds, [-1.0] * self.num_kinds, -1.0)
+        self.rows.add(kinds, [-1.0] * self.num_kinds, -1.0)
         if vm + 1 < self.num_vms:
             rents = [kind.rent if kind.rent > 0 else 1e-6 for kind in bins]
             scale = max(rents)
             following = [self.rented(vm + 1, k) for k in range(self.num_kinds)]
             values = [rent / scale for rent in rents]
-            self._add(kinds + following, values + [-value for value in values], 0.0)
+            self.rows.add(kinds + following, values + [-value for value in values], 0.0)
         unit = max(kind.limit for kind in bins)
         counts = [self.count(t, vm) for t in groups]
         copies = [self.copy(t, vm) for t in groups]
         needs = (-self.groups.needs / unit).tolist()
-        self._add(counts + copies + kinds, needs + needs + [kind.limit / unit for kind in bins],
+        self.rows.add(counts + copies + kinds, needs + needs + [kind.limit / unit for kind in bins],
                   0.0)  # fmt: skip
         most = [float(min(kind.max_topics, self.num_groups)) for kind in bins]
-        self._add(copies + kinds, [-1.0] * self.num_groups + most, 0.0)
+        self.rows.add(copies + kinds, [-1.0] * self.num_groups + most, 0.0)
         total = float(self.groups.counts.sum())
         most = [min(kind.max_pairs, total) for kind in bins]
         if min(most) < total:
-            self._add(counts + kinds, [-1.0] * self.num_groups + most, 0.0)
+            self.rows.add(counts + kinds, [-1.0] * self.num_groups + most, 0.0)
 
     def _costs(self) -> FloatArray:
         price = self.problem.costs(0.0, 1.0, 0.0).total
@@ -166,59 +179,33 @@ class _Model:
         rents = np.tile([kind.rent for kind in self.problem.bins], self.num_vms)
         return np.concatenate([np.zeros(self.cells), incoming, rents])
 
-    def solve(self, start: Packing, run: Run) -> Packing:
-        """Return the cheapest packing found; the one to start from if none is cheaper."""
-        import highspy
-
+    def solve(self, search: Search[Packing]) -> Stopped:
+        """Offer the cheapest packing that HiGHS finds; return why it stopped."""
         self._build()
         costs = self._costs()
-        scale = price_of(self.problem, start)
-        num_columns = len(costs)
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = num_columns, len(self.rows)
-        model.col_cost_ = costs * (SCALE / scale)
-        model.col_lower_ = np.zeros(num_columns)
         counts = np.repeat(self.groups.counts, self.num_vms).astype(float)
-        model.col_upper_ = np.concatenate([counts, np.ones(num_columns - self.cells)])
-        model.row_lower_ = np.array([row[2] for row in self.rows])
-        model.row_upper_ = np.array([row[3] for row in self.rows])
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = np.cumsum([0, *(len(row[0]) for row in self.rows)]).astype(
-            np.int32
+        model = Model(
+            cost=costs * (SCALE / search.value),
+            lower=np.zeros(len(costs)),
+            upper=np.concatenate([counts, np.ones(len(costs) - self.cells)]),
+            matrix=self.rows.matrix,
+            row_lower=self.rows.lower,
+            row_upper=self.rows.upper,
+            is_whole=True,
         )
-        model.a_matrix_.index_ = np.concatenate([row[0] for row in self.rows]).astype(np.int32)
-        model.a_matrix_.value_ = np.concatenate([row[1] for row in self.rows])
-        model.integrality_ = [highspy.HighsVarType.kInteger] * num_columns
-
-        solver = highspy.Highs()
-        solver.silent()
-        solver.setOptionValue("threads", 1)  # the same plan on any machine
-        solver.setOptionValue("mip_rel_gap", run.gap or 0.0)
-        solver.setOptionValue("mip_abs_gap", 0.0)
-        left = MAX_SECONDS
-        if run.time_limit is not None:
-            left = max(run.time_limit - run.elapsed(), 0.0)
-        solver.setOptionValue("time_limit", left)
-        solver.passModel(model)
-        hint = highspy.HighsSolution()
-        hint.col_value = self._columns(start)
-        solver.setSolution(hint)
-        is_interrupted = run_highs(solver)
-        status, gap = solver.getModelStatus(), solver.getInfo().mip_gap
-        stopped: Stopped = "interrupted" if is_interrupted else "limit"
-        if status == highspy.HighsModelStatus.kOptimal:
-            # Without a bound, presolve lost its way among numbers of too many magnitudes.
-            stopped = "gap" if run.gap and gap <= run.gap else "work"
-            if gap <= RELATIVE_TOLERANCE:
-                stopped = "exhausted"
-        found = self._packing(np.asarray(solver.getSolution().col_value))
+        gap = search.run.gap or 0.0
+        solver = Solver(model, gap=gap, max_nodes=MAX_NODES, presolve=False)
+        solver.start_from(self._columns(search.answer))
+        answer = solver.solve(time_limit=search.run.time_left(), keeps_found=True)
+        search.spend(answer.nodes)
+        stopped = answer.stopped(gap)
+        found = self._packing(answer.values)
         if found is None:  # over a limit by less than HiGHS's tolerance
-            return start._replace(
-                is_optimal=False, stopped=stopped if stopped in CUT_SHORT else "work"
-            )
-        if price_of(self.problem, found) > scale:
-            found = start
-        return found._replace(is_optimal=stopped == "exhausted", stopped=stopped)
+            return stopped if stopped in CUT_SHORT else "work"
+        price = price_of(self.problem, found)
+        # Of packings that cost the same, the solver's is the one that it proved to be the cheapest.
+        search.offer(found, price, cost=-1.0)
+        return stopped
 
     def _columns(self, packing: Packing) -> npt.NDArray[np.float64]:
         """The program's columns for a packing, machines by falling rent."""

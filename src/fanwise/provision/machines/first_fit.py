@@ -6,7 +6,18 @@ algorithm puts a pair on every machine with room and forgets the incoming copy: 
 first, and a pair needs twice its traffic on a machine that has not got its topic yet.
 
 This is rung (a) of the paper's ladder. The result depends on the order of the subscribers.
-O(pairs x log machines).
+
+Guarantee
+    Every machine keeps its limits. Where bandwidth is the only one, any two machines together move
+    more than one of them could.
+
+Complexity
+    O(pairs x log machines).
+
+References
+----------
+    V. Setty, R. Vitenberg, G. Kreitz, G. Urdaneta, M. van Steen: Cost-effective resource allocation
+    for deploying pub/sub on cloud. Research report 436, University of Oslo, 2014.
 """
 
 from __future__ import annotations

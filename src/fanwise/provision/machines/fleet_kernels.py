@@ -1,4 +1,7 @@
-"""Kernels of the best packing: fill a given fleet of machines."""
+"""Kernels of the best packing: fill a given fleet of machines.
+
+No kernel changes an array that it is given, but for those that it says it changes.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,18 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tournament import first_at_least, first_largest, mend_tree
 from fanwise.provision.machines.machine_kernels import (
     CLOSED,
     Capacity,
     Machines,
     Parts,
+    add_part,
     first_parts,
-    first_with_room,
     make_machines,
     make_parts,
-    mend_tree,
-    most_free,
     pairs_that_fit,
-    set_room,
+    put,
 )
 
 
@@ -65,7 +67,7 @@ def find_machine(size: float, count: int, machines: Machines, is_best_fit: bool)
     if not is_best_fit:
         if free[1] < size or free[1] == CLOSED:
             return -1
-        vm = first_with_room(free, size)
+        vm = first_at_least(free, size)
         if pairs_left[vm] >= count:
             return vm
     found = -1
@@ -80,20 +82,10 @@ def find_machine(size: float, count: int, machines: Machines, is_best_fit: bool)
 
 
 @kernel
-def put(machines: Machines, vm: int, count: int, need: float) -> None:
-    """Take what so many pairs of a topic that is new there need from a machine."""
-    machines.room[vm] -= (count + 1) * need
-    machines.topics_left[vm] -= 1
-    machines.pairs_left[vm] -= count
-    is_open = machines.topics_left[vm] > 0 and machines.pairs_left[vm] > 0
-    set_room(machines.free, vm, machines.room[vm] if is_open else CLOSED)
-
-
-@kernel
 def open_machines(counts: LongArray, needs: FloatArray, machines: Machines) -> int:
     """Put whole items on the first machine with room; return the last one used.
 
-    Returns how many machines there are if they are too few.
+    Returns how many machines there are if they are too few. Changes ``machines``.
     """
     last = -1
     for item in range(len(counts)):
@@ -113,7 +105,7 @@ def fill_machines(
 
     Items come in the order given; those that fit no machine as a whole are put aside and split over
     the machines with most room at the end. -1 says that there is no room for all of them, or for
-    their parts.
+    their parts. Changes ``machines`` and ``parts``.
     """
     aside = np.empty(len(counts), dtype=np.int64)
     num_aside = 0
@@ -125,10 +117,7 @@ def fill_machines(
             num_aside += 1
             continue
         put(machines, vm, counts[item], needs[item])
-        parts.vm[num_parts] = vm
-        parts.group[num_parts] = item
-        parts.num_pairs[num_parts] = counts[item]
-        num_parts += 1
+        num_parts = add_part(parts, num_parts, vm, item, counts[item])
     for i in range(num_aside):
         item = aside[i]
         left = counts[item]
@@ -136,12 +125,9 @@ def fill_machines(
             room = machines.free[1]
             if room < 2.0 * needs[item] or room == CLOSED or num_parts == len(parts.vm):
                 return -1
-            vm = most_free(machines.free)
+            vm = first_largest(machines.free)
             taken = min(left, pairs_that_fit(room, needs[item], machines.pairs_left[vm]))
             put(machines, vm, taken, needs[item])
-            parts.vm[num_parts] = vm
-            parts.group[num_parts] = item
-            parts.num_pairs[num_parts] = taken
-            num_parts += 1
+            num_parts = add_part(parts, num_parts, vm, item, taken)
             left -= taken
     return num_parts

@@ -1,4 +1,16 @@
-"""Mixed fleets: which machines of several types have room for a volume, cheapest first."""
+"""Mixed fleets: which machines of several types have room for a volume, cheapest first.
+
+Guarantee
+    Every fleet has room for the volume; whether items fit on it as they are is for others to find.
+
+Complexity
+    O(types x UNITS) for each fleet, of which there are at most types x len(SLACKS) x BACK.
+
+References
+----------
+    The cheapest machines for the rest are an unbounded knapsack: P. C. Gilmore, R. E. Gomory: The
+    theory and computation of knapsack functions. Operations Research 14(6), 1966.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +20,9 @@ from collections.abc import Iterator, Sequence
 from fanwise.provision.machines.packing import Bin
 
 UNITS = 256
+"""Steps in which room is counted when the cheapest machines for a volume are found."""
 MAX_MIXES, MAX_LARGE_MIXES = 48, 8
+"""Fleets that are tried, and where there are many items."""
 SLACKS = (0.0, 0.01, 0.03, 0.08)
 """How much more room than the volume a fleet may have: packing wastes a little."""
 BACK = 5

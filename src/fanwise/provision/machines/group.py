@@ -15,8 +15,19 @@ Each rung adds one idea to the one before:
 
 Mended on the way: the printed pseudo-code has no branch for a group that fits, forgets incoming
 copies, never uses its first machine again, and does not stop at topics that fit no machine, which
-the first stage leaves out. O(topics x log topics + parts x log machines), where the decisions of
-``cbp`` may look at all machines for each group that opens new ones.
+the first stage leaves out.
+
+Guarantee
+    Every machine keeps its limits. None of the four is always cheaper than another.
+
+Complexity
+    O(topics x log topics + parts x log machines), where the decisions of ``cbp`` may look at all
+    machines for each group that opens new ones.
+
+References
+----------
+    V. Setty, R. Vitenberg, G. Kreitz, G. Urdaneta, M. van Steen: Cost-effective resource allocation
+    for deploying pub/sub on cloud. Research report 436, University of Oslo, 2014.
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
-"""Kernels that improve a packing: ``placed[group, vm]`` is how many pairs of a group are where."""
+"""Kernels that improve a packing: empty machines, merge split topics.
+
+No kernel changes an array that it is given, but for those that it says it changes.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,9 +14,32 @@ from fanwise.arrays.jit import kernel
 from fanwise.provision.machines.machine_kernels import CLOSED, pairs_that_fit
 
 
+class State(NamedTuple):
+    """A packing while it is improved.
+
+    Attributes
+    ----------
+    placed
+        How many pairs of a group are on a machine, by ``[group, vm]``.
+    needs
+        By group: bytes of one copy.
+    room, topics_left, pairs_left
+        By machine: the bytes, topics and pairs that it could still take.
+    """
+
+    placed: LongArray
+    needs: FloatArray
+    room: FloatArray
+    topics_left: LongArray
+    pairs_left: LongArray
+
+
 @kernel
 def sort_falling(ids: LongArray, keys: FloatArray, count: int) -> None:
-    """Sort the first ids by falling key of their own place, equal ones by id (Shell's method)."""
+    """Sort the first ids by falling key of their own place, equal ones by id (Shell's method).
+
+    Changes ``ids`` and ``keys``.
+    """
     gap = count // 2
     while gap > 0:
         for i in range(gap, count):
@@ -27,53 +55,44 @@ def sort_falling(ids: LongArray, keys: FloatArray, count: int) -> None:
 
 
 @kernel
-def restore(
-    placed: LongArray,
-    room: FloatArray,
-    topics_left: LongArray,
-    pairs_left: LongArray,
-    old_placed: LongArray,
-    old_room: FloatArray,
-    old_topics: LongArray,
-    old_pairs: LongArray,
-) -> None:
-    """Write back what was there before."""
-    for vm in range(len(room)):
-        room[vm] = old_room[vm]
-        topics_left[vm] = old_topics[vm]
-        pairs_left[vm] = old_pairs[vm]
-        for group in range(len(placed)):
-            placed[group, vm] = old_placed[group, vm]
+def copy_state(state: State) -> State:
+    """Return a copy that later changes leave alone."""
+    return State(
+        state.placed.copy(),
+        state.needs,
+        state.room.copy(),
+        state.topics_left.copy(),
+        state.pairs_left.copy(),
+    )
 
 
 @kernel
-def move(
-    placed: LongArray,
-    needs: FloatArray,
-    room: FloatArray,
-    topics_left: LongArray,
-    pairs_left: LongArray,
-    group: int,
-    vm: int,
-    count: int,
-) -> None:
-    """Put ``count`` more pairs of a group on a machine, or take some away if it is negative."""
-    before = placed[group, vm]
+def restore(state: State, old: State) -> None:
+    """Write back what was there before. Changes ``state``."""
+    state.placed[:] = old.placed
+    state.room[:] = old.room
+    state.topics_left[:] = old.topics_left
+    state.pairs_left[:] = old.pairs_left
+
+
+@kernel
+def move(state: State, group: int, vm: int, count: int) -> None:
+    """Put ``count`` more pairs of a group on a machine, or take some away if it is negative.
+
+    Changes ``state``.
+    """
+    before = state.placed[group, vm]
     after = before + count
     copies = (1 if after > 0 else 0) - (1 if before > 0 else 0)
-    placed[group, vm] = after
-    room[vm] -= (count + copies) * needs[group]
-    topics_left[vm] -= copies
-    pairs_left[vm] -= count
+    state.placed[group, vm] = after
+    state.room[vm] -= (count + copies) * state.needs[group]
+    state.topics_left[vm] -= copies
+    state.pairs_left[vm] -= count
 
 
 @kernel
 def rehouse(
-    placed: LongArray,
-    needs: FloatArray,
-    room: FloatArray,
-    topics_left: LongArray,
-    pairs_left: LongArray,
+    state: State,
     group: int,
     count: int,
     source: int,
@@ -84,7 +103,10 @@ def rehouse(
     Machines that have the topic take pairs for no copy, if they hold all; else the tightest machine
     that holds all; else both kinds share them, if splitting is allowed. Where -1 comes back some
     pairs may be placed: the caller restores.
+
+    Changes ``state``.
     """
+    placed, needs, room, topics_left, pairs_left = state
     num_vms = len(room)
     need = needs[group]
     spare = 0
@@ -101,7 +123,7 @@ def rehouse(
             if found < 0 or room[vm] < room[found]:
                 found = vm
         if found >= 0:
-            move(placed, needs, room, topics_left, pairs_left, group, found, count)
+            move(state, group, found, count)
             return 1
         if not may_split:
             return -1
@@ -110,7 +132,7 @@ def rehouse(
         if left > 0 and vm != source and placed[group, vm] > 0:
             taken = min(left, pairs_that_fit(room[vm] + need, need, pairs_left[vm]))
             if taken > 0:
-                move(placed, needs, room, topics_left, pairs_left, group, vm, taken)
+                move(state, group, vm, taken)
                 left -= taken
     copies = 0
     while left > 0:
@@ -123,7 +145,7 @@ def rehouse(
         if found < 0 or room[found] < 2.0 * need:
             return -1
         taken = min(left, pairs_that_fit(room[found], need, pairs_left[found]))
-        move(placed, needs, room, topics_left, pairs_left, group, found, taken)
+        move(state, group, found, taken)
         left -= taken
         copies += 1
     return copies
@@ -131,16 +153,16 @@ def rehouse(
 
 @kernel
 def evict_machine(
-    placed: LongArray,
-    needs: FloatArray,
-    room: FloatArray,
-    topics_left: LongArray,
-    pairs_left: LongArray,
+    state: State,
     vm: int,
     rent: float,
     price: float,
 ) -> bool:
-    """Empty a machine if what it holds can go elsewhere for less than its rent."""
+    """Empty a machine if what it holds can go elsewhere for less than its rent.
+
+    Changes ``state``.
+    """
+    placed, needs, room, topics_left, pairs_left = state
     groups = np.empty(len(needs), dtype=np.int64)
     sizes = np.empty(len(needs))
     num_groups = 0
@@ -150,14 +172,13 @@ def evict_machine(
             sizes[num_groups] = placed[group, vm] * needs[group]
             num_groups += 1
     sort_falling(groups, sizes, num_groups)
-    old = placed.copy()
-    old_room, old_topics, old_pairs = room.copy(), topics_left.copy(), pairs_left.copy()
+    old = copy_state(state)
     gain = rent
     for i in range(num_groups):
         group = groups[i]
         count = placed[group, vm]
-        move(placed, needs, room, topics_left, pairs_left, group, vm, -count)
-        copies = rehouse(placed, needs, room, topics_left, pairs_left, group, count, vm, True)
+        move(state, group, vm, -count)
+        copies = rehouse(state, group, count, vm, True)
         gain += (1 - copies) * price * needs[group]
         if copies < 0 or gain <= 0.0:
             gain = 0.0
@@ -167,33 +188,32 @@ def evict_machine(
         topics_left[vm] = 0
         pairs_left[vm] = 0
         return True
-    restore(placed, room, topics_left, pairs_left, old, old_room, old_topics, old_pairs)
+    restore(state, old)
     return False
 
 
 @kernel
 def merge_group(
-    placed: LongArray,
-    needs: FloatArray,
-    room: FloatArray,
-    topics_left: LongArray,
-    pairs_left: LongArray,
+    state: State,
     group: int,
     source: int,
 ) -> bool:
     """Save one copy of a split topic: its pairs on one machine join those on others.
 
     Either they have room, or a whole group of another topic makes room by going the other way.
+
+    Changes ``state``.
     """
+    placed, needs, room, topics_left, pairs_left = state
     count = placed[group, source]
     need = needs[group]
     spare = 0
     for vm in range(len(room)):
         if vm != source and placed[group, vm] > 0:
             spare += pairs_that_fit(room[vm] + need, need, pairs_left[vm])
-    move(placed, needs, room, topics_left, pairs_left, group, source, -count)
+    move(state, group, source, -count)
     if spare >= count:
-        rehouse(placed, needs, room, topics_left, pairs_left, group, count, source, True)
+        rehouse(state, group, count, source, True)
         return True
     for vm in range(len(room)):
         if vm == source or placed[group, vm] == 0:
@@ -211,29 +231,28 @@ def merge_group(
                 continue
             if pairs_left[vm] + taken < count:
                 continue
-            move(placed, needs, room, topics_left, pairs_left, other, vm, -taken)
-            move(placed, needs, room, topics_left, pairs_left, other, source, taken)
-            move(placed, needs, room, topics_left, pairs_left, group, vm, count)
+            move(state, other, vm, -taken)
+            move(state, other, source, taken)
+            move(state, group, vm, count)
             return True
-    move(placed, needs, room, topics_left, pairs_left, group, source, count)
+    move(state, group, source, count)
     return False
 
 
 @kernel
 def improve_placed(
-    placed: LongArray,
-    needs: FloatArray,
-    room: FloatArray,
-    topics_left: LongArray,
-    pairs_left: LongArray,
+    state: State,
     rents: FloatArray,
     price: float,
     max_rounds: int,
 ) -> None:
     """Empty machines and merge split topics until nothing gets cheaper.
 
-    ``placed[group, vm]`` is how many pairs are where. The emptiest machines are tried first.
+    The emptiest machines are tried first.
+
+    Changes ``state``.
     """
+    placed, needs, room = state.placed, state.needs, state.room
     num_vms = len(room)
     order = np.empty(num_vms, dtype=np.int64)
     for _ in range(max_rounds):
@@ -243,9 +262,7 @@ def improve_placed(
         sort_falling(order, room.copy(), num_vms)
         for i in range(num_vms):
             vm = order[i]
-            if room[vm] > CLOSED and evict_machine(
-                placed, needs, room, topics_left, pairs_left, vm, rents[vm], price
-            ):
+            if room[vm] > CLOSED and evict_machine(state, vm, rents[vm], price):
                 is_better = True
         if price > 0.0:
             for group in range(len(needs)):
@@ -257,7 +274,7 @@ def improve_placed(
                         copies > 1
                         and placed[group, vm] > 0
                         and needs[group] > 0.0
-                        and merge_group(placed, needs, room, topics_left, pairs_left, group, vm)
+                        and merge_group(state, group, vm)
                     ):
                         copies -= 1
                         is_better = True

@@ -1,8 +1,10 @@
 """What packing kernels share: machines with room, parts of groups on them, sorting.
 
-Free bandwidth of machines is kept in a tree of maxima: ``free[1]`` is the largest, the leaves are
-``free[len(free) // 2:]``, one per machine. A machine that takes no further topic (its topics or
-connections are used up) stands there as -1, as do those not opened yet where only open ones count.
+Free bandwidth of machines is kept in a tournament (:mod:`fanwise.arrays.tournament`), a leaf per
+machine. A machine that takes no further topic (its topics or connections are used up) stands there
+as -1, as do those not opened yet where only open ones count.
+
+No kernel changes an array that it is given, but for those that it says it changes.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tournament import mend_tree, set_leaf
 
 CLOSED = -1.0
+"""What the tree has for a machine that takes no further topic."""
 ROUNDING = 1e-12
 """Relative: costs closer than this are equal."""
 
@@ -91,44 +95,6 @@ def first_parts(parts: Parts, count: int) -> Parts:
 
 
 @kernel
-def first_with_room(free: FloatArray, need: float) -> int:
-    """The first leaf of a tree of maxima with at least ``need``; the root must have it."""
-    num_leaves = len(free) // 2
-    node = 1
-    while node < num_leaves:
-        node *= 2
-        if free[node] < need:
-            node += 1
-    return node - num_leaves
-
-
-@kernel
-def set_room(free: FloatArray, leaf: int, amount: float) -> None:
-    """Set a leaf of a tree of maxima and mend the maxima above it."""
-    node = len(free) // 2 + leaf
-    free[node] = amount
-    while node > 1:
-        node //= 2
-        largest = max(free[2 * node], free[2 * node + 1])
-        if free[node] == largest:
-            break
-        free[node] = largest
-
-
-@kernel
-def mend_tree(free: FloatArray) -> None:
-    """Compute the maxima of a tree from its leaves."""
-    for node in range(len(free) // 2 - 1, 0, -1):
-        free[node] = max(free[2 * node], free[2 * node + 1])
-
-
-@kernel
-def most_free(free: FloatArray) -> int:
-    """The first leaf that has as much as any."""
-    return first_with_room(free, free[1])
-
-
-@kernel
 def pairs_that_fit(room: float, need: float, connections: int) -> int:
     """How many pairs of a topic that is not there yet a machine takes, beside the incoming copy."""
     if need <= 0.0:
@@ -137,6 +103,34 @@ def pairs_that_fit(room: float, need: float, connections: int) -> int:
     if held <= 0.0:
         return 0
     return connections if held >= connections else int(held)
+
+
+@kernel
+def put(machines: Machines, vm: int, count: int, need: float) -> None:
+    """Take what so many pairs of a topic that is new there need from a machine.
+
+    Changes ``machines``.
+    """
+    machines.room[vm] -= (count + 1) * need
+    machines.topics_left[vm] -= 1
+    machines.pairs_left[vm] -= count
+    show_room(machines, vm)
+
+
+@kernel
+def show_room(machines: Machines, vm: int) -> None:
+    """Let the tree know what a machine has for a new topic. Changes ``machines.free``."""
+    is_open = machines.topics_left[vm] > 0 and machines.pairs_left[vm] > 0
+    set_leaf(machines.free, vm, machines.room[vm] if is_open else CLOSED)
+
+
+@kernel
+def add_part(parts: Parts, num_parts: int, vm: int, group: int, count: int) -> int:
+    """Write down a part; return how many there are then. Changes ``parts``."""
+    parts.vm[num_parts] = vm
+    parts.group[num_parts] = group
+    parts.num_pairs[num_parts] = count
+    return num_parts + 1
 
 
 @kernel

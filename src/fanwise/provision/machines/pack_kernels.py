@@ -2,6 +2,8 @@
 
 They stop where an array is full, and go on once their caller has made it longer: arrays that change
 within a loop cost it most of its speed.
+
+No kernel changes an array that it is given, but for those that it says it changes.
 """
 
 from __future__ import annotations
@@ -10,21 +12,22 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tournament import first_at_least, first_largest, set_leaf
 from fanwise.provision.machines.machine_kernels import (
     CLOSED,
     ROUNDING,
     Capacity,
     Machines,
     Parts,
+    add_part,
     first_parts,
-    first_with_room,
     make_machines,
     make_parts,
     more_machines,
     more_parts,
-    most_free,
     pairs_that_fit,
-    set_room,
+    put,
+    show_room,
 )
 
 
@@ -99,8 +102,10 @@ def first_fit_from(
     behind in the tree with full capacity, so that opening one is finding it. O(log machines) per
     pair at most. Machines of one topic ascend with its subscribers.
 
-    Returns the first pair not placed, and how many parts and machines there are.
+    Returns the first pair not placed, and how many parts and machines there are. Changes
+    ``machines``, ``parts`` and ``latest``.
     """
+    # Names of their own: reading them from the tuple in each step takes half as long again.
     free, room = machines.free, machines.room
     topics_left, pairs_left = machines.topics_left, machines.pairs_left
     part_vm, part_topic, part_count = parts.vm, parts.group, parts.num_pairs
@@ -115,7 +120,7 @@ def first_fit_from(
         else:
             if num_parts == len(part_vm) or num_vms == len(room):
                 return i, num_parts, num_vms
-            vm = first_with_room(free, 2.0 * need)
+            vm = first_at_least(free, 2.0 * need)
             room[vm] -= 2.0 * need
             topics_left[vm] -= 1
             part_vm[num_parts] = vm
@@ -126,7 +131,7 @@ def first_fit_from(
             num_vms = max(num_vms, vm + 1)
         pairs_left[vm] -= 1
         is_open = topics_left[vm] > 0 and pairs_left[vm] > 0
-        set_room(free, vm, room[vm] if is_open else CLOSED)
+        set_leaf(free, vm, room[vm] if is_open else CLOSED)
     return len(topics), num_parts, num_vms
 
 
@@ -151,14 +156,14 @@ def is_cheaper_to_distribute(
     touched = np.empty(len(pairs_left), dtype=np.int64)
     room = np.empty(len(pairs_left))
     while left > 0 and free[1] >= 2.0 * need and free[1] > CLOSED:
-        vm = most_free(free)
+        vm = first_largest(free)
         left -= min(left, pairs_that_fit(free[1], need, pairs_left[vm]))
         touched[copies] = vm
         room[copies] = free[1]
         copies += 1
-        set_room(free, vm, CLOSED)
+        set_leaf(free, vm, CLOSED)
     for i in range(copies):
-        set_room(free, touched[i], room[i])
+        set_leaf(free, touched[i], room[i])
     extra = (left + per_new - 1) // per_new
     new = (count + per_new - 1) // per_new
     one_more = rent + price * need
@@ -187,7 +192,8 @@ def pack_groups_from(
     machines the rest; with ``is_by_cost`` open machines are left alone where that is cheaper.
     The tree hears of the machine opened last only when somebody asks it.
 
-    Returns the first group not placed, and how many parts and machines there are.
+    Returns the first group not placed, and how many parts and machines there are. Changes
+    ``machines`` and ``parts``.
     """
     free, room = machines.free, machines.room
     topics_left, pairs_left = machines.topics_left, machines.pairs_left
@@ -202,10 +208,7 @@ def pack_groups_from(
             and (left + 1) * need <= room[last]
             and num_parts < len(parts.vm)
         ):
-            parts.vm[num_parts] = last
-            parts.group[num_parts] = group
-            parts.num_pairs[num_parts] = left
-            num_parts += 1
+            num_parts = add_part(parts, num_parts, last, group, left)
             room[last] -= (left + 1) * need
             topics_left[last] -= 1
             pairs_left[last] -= left
@@ -216,8 +219,7 @@ def pack_groups_from(
             return group, num_parts, num_vms
         may_distribute = False
         if last >= 0:
-            is_open = topics_left[last] > 0 and pairs_left[last] > 0
-            set_room(free, last, room[last] if is_open else CLOSED)
+            show_room(machines, last)
             may_distribute = not is_by_cost or is_cheaper_to_distribute(
                 left, need, free, pairs_left, per_new, rent, price
             )
@@ -227,18 +229,11 @@ def pack_groups_from(
                 vm = num_vms
                 num_vms += 1
             elif is_most_free_first:
-                vm = most_free(free)
+                vm = first_largest(free)
             else:
-                vm = first_with_room(free, 2.0 * need)
+                vm = first_at_least(free, 2.0 * need)
             taken = min(left, pairs_that_fit(room[vm], need, pairs_left[vm]))
-            parts.vm[num_parts] = vm
-            parts.group[num_parts] = group
-            parts.num_pairs[num_parts] = taken
-            num_parts += 1
+            num_parts = add_part(parts, num_parts, vm, group, taken)
             left -= taken
-            room[vm] -= (taken + 1) * need
-            topics_left[vm] -= 1
-            pairs_left[vm] -= taken
-            is_open = topics_left[vm] > 0 and pairs_left[vm] > 0
-            set_room(free, vm, room[vm] if is_open else CLOSED)
+            put(machines, vm, taken, need)
     return len(counts), num_parts, num_vms

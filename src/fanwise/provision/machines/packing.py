@@ -146,7 +146,7 @@ def pack_on_types(problem: Provisioning, groups: Groups, fill: Fill) -> Packing:
     """
     if len(problem.bins) == 1:
         return as_packing(fill(problem, groups, problem.bins[0]), problem.bins[0])
-    filled = (fill_base(problem, groups, base, fill) for base in problem.bases)
+    filled = (fill_base(problem, groups, base, fill) for base in problem.allowed_bins)
     return cheapest(problem, (downsize(problem, packing) for packing in filled))
 
 
@@ -200,7 +200,7 @@ def loads(problem: Provisioning, packing: Packing) -> tuple[FloatArray, LongArra
 
 def room_left(problem: Provisioning, packing: Packing) -> tuple[FloatArray, LongArray, LongArray]:
     """Return the bytes, topics and pairs that each machine could still take."""
-    known = {kind.machine.instance: kind for kind in problem.bases}
+    known = {kind.machine.instance: kind for kind in problem.allowed_bins}
     kinds = [known[machine.instance] for machine in packing.machines]
     used, topics, pairs = loads(problem, packing)
     return (

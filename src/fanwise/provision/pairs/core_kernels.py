@@ -1,4 +1,7 @@
-"""Kernels that settle most subscribers at once and cut the others down to what is undecided."""
+"""Kernels that settle most subscribers at once and cut the others down to what is undecided.
+
+No kernel changes an array that it is given, but for those that it says it changes.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.pairs.cover_kernels import ROUNDING, Room, cheapest_cover
+from fanwise.provision.pairs.cover_kernels import ROUNDING, Workspace, cheapest_cover
 
 TIE = 1e-11
 """Prices closer than this, relatively, may be decided by something else."""
@@ -51,6 +54,8 @@ def choose_forced(
     """Choose the topics without which a subscriber cannot get enough; list the others.
 
     Returns how many others there are, 0 where they do not matter, and what is still lacking.
+
+    Changes ``is_chosen`` and ``pairs``.
     """
     total = 0.0
     for i in range(indptr[subscriber], indptr[subscriber + 1]):
@@ -75,7 +80,10 @@ def choose_forced(
 def load_items(
     pairs: IntArray, topics: IntArray, rates: FloatArray, prices: FloatArray, items: FloatArray
 ) -> None:
-    """Write the rates and prices of some pairs into the two rows of ``items``."""
+    """Write the rates and prices of some pairs into the two rows of ``items``.
+
+    Changes ``items``.
+    """
     for i in range(len(pairs)):
         items[0, i] = rates[topics[pairs[i]]]
         items[1, i] = prices[topics[pairs[i]]]
@@ -92,7 +100,7 @@ def all_the_same(pairs: IntArray, topics: IntArray, prices: FloatArray, others: 
 
 @kernel
 def keep_payable(pairs: IntArray, topics: IntArray, prices: FloatArray, most: float) -> int:
-    """Keep the pairs that cost no more than a sum; return how many."""
+    """Keep the pairs that cost no more than a sum; return how many. Changes ``pairs``."""
     kept = 0
     for i in range(len(pairs)):
         if prices[topics[pairs[i]]] <= most * (1.0 + TIE):
@@ -102,10 +110,12 @@ def keep_payable(pairs: IntArray, topics: IntArray, prices: FloatArray, most: fl
 
 
 @kernel
-def takes_free_ones(pairs: IntArray, topics: IntArray, fixed_price: FloatArray, room: Room) -> bool:
+def takes_free_ones(
+    pairs: IntArray, topics: IntArray, fixed_price: FloatArray, workspace: Workspace
+) -> bool:
     """Whether the cover just found has only topics without a fixed price."""
     for i in range(len(pairs)):
-        if room.is_taken[i] and fixed_price[topics[pairs[i]]] > 0.0:
+        if workspace.is_taken[i] and fixed_price[topics[pairs[i]]] > 0.0:
             return False
     return True
 
@@ -122,7 +132,7 @@ def settle_subscribers(
     fixed_price: FloatArray,
     worst_price: FloatArray,
     is_chosen: npt.NDArray[np.bool_],
-    room: Room,
+    workspace: Workspace,
 ) -> tuple[float, IntArray, FloatArray, LongArray, IntArray]:
     """Choose for the subscribers whose choice is clear; list what the others choose from.
 
@@ -133,14 +143,14 @@ def settle_subscribers(
     more than a whole cover at the worst prices.
 
     Returns a lower bound on the price of all that is settled; the rows' subscribers, what they
-    lack, where their pairs start, and the pairs.
+    lack, where their pairs start, and the pairs. Changes ``is_chosen`` and ``workspace``.
     """
     row_subscriber = np.empty(last - first, dtype=np.int32)
     row_enough = np.empty(last - first)
     row_indptr = np.zeros(last - first + 1, dtype=np.int64)
     row_pairs = np.empty(indptr[last] - indptr[first], dtype=np.int32)
-    pairs = np.empty(len(room.order), dtype=np.int32)
-    items = np.empty((2, len(room.order)))
+    pairs = np.empty(len(workspace.order), dtype=np.int32)
+    items = np.empty((2, len(workspace.order)))
     num_rows, num_pairs = 0, 0
     settled = 0.0
     for subscriber in range(first, last):
@@ -156,23 +166,23 @@ def settle_subscribers(
             continue
         if not all_the_same(pairs[:count], topics, pair_price, worst_price):
             load_items(pairs[:count], topics, rates, worst_price, items)
-            most, _ = cheapest_cover(items[0, :count], items[1, :count], lacks, room)
+            most, _ = cheapest_cover(items[0, :count], items[1, :count], lacks, workspace)
             count = keep_payable(pairs[:count], topics, pair_price, most)
         load_items(pairs[:count], topics, rates, pair_price, items)
-        price, least = cheapest_cover(items[0, :count], items[1, :count], lacks, room)
-        is_clear = takes_free_ones(pairs[:count], topics, fixed_price, room)
+        price, least = cheapest_cover(items[0, :count], items[1, :count], lacks, workspace)
+        is_clear = takes_free_ones(pairs[:count], topics, fixed_price, workspace)
         if not is_clear:
             # Where prices tie, topics that are there anyway come first.
             for i in range(count):
                 items[1, i] += TIE * fixed_price[topics[pairs[i]]]
-            other, _ = cheapest_cover(items[0, :count], items[1, :count], lacks, room)
+            other, _ = cheapest_cover(items[0, :count], items[1, :count], lacks, workspace)
             is_clear = other <= price * (1.0 + ROUNDING) and takes_free_ones(
-                pairs[:count], topics, fixed_price, room
+                pairs[:count], topics, fixed_price, workspace
             )
         if is_clear:
             settled += least
             for i in range(count):
-                is_chosen[pairs[i]] = room.is_taken[i]
+                is_chosen[pairs[i]] = workspace.is_taken[i]
             continue
         row_subscriber[num_rows] = subscriber
         row_enough[num_rows] = lacks
@@ -199,11 +209,14 @@ def choose_covers(
     enough: FloatArray,
     prices: FloatArray,
     is_chosen: npt.NDArray[np.bool_],
-    room: Room,
+    workspace: Workspace,
 ) -> IntArray:
-    """Choose the cheapest cover of each subscriber; return those whose search was cut off."""
-    pairs = np.empty(len(room.order), dtype=np.int32)
-    items = np.empty((2, len(room.order)))
+    """Choose the cheapest cover of each subscriber; return those whose search was cut off.
+
+    Changes ``is_chosen`` and ``workspace``.
+    """
+    pairs = np.empty(len(workspace.order), dtype=np.int32)
+    items = np.empty((2, len(workspace.order)))
     cut_off = np.empty(last - first, dtype=np.int32)
     num_cut_off = 0
     for subscriber in range(first, last):
@@ -215,12 +228,12 @@ def choose_covers(
         if count == 0:
             continue
         load_items(pairs[:count], topics, rates, prices, items)
-        price, least = cheapest_cover(items[0, :count], items[1, :count], lacks, room)
+        price, least = cheapest_cover(items[0, :count], items[1, :count], lacks, workspace)
         if least < price * (1.0 - 10.0 * ROUNDING):
             cut_off[num_cut_off] = subscriber
             num_cut_off += 1
         for i in range(count):
-            is_chosen[pairs[i]] = room.is_taken[i]
+            is_chosen[pairs[i]] = workspace.is_taken[i]
     return cut_off[:num_cut_off].copy()
 
 

@@ -6,6 +6,8 @@ the order of price per event; a choice is dropped when even fractions of the top
 not make it cheaper than the best one known (Nemhauser and Ullmann 1969, with Dantzig's bound). With
 whole events the front never holds more choices than the threshold has events, so the time is
 O(topics x threshold) at worst; with others it can grow exponentially, and is cut off.
+
+No kernel changes an array that it is given, but for those that it says it changes.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ SHORT = 24
 """Up to this length insertion sort beats the general one."""
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Working memory for covers of up to a number of topics.
 
     Attributes
@@ -53,9 +55,9 @@ class Room(NamedTuple):
     next_front: IntArray
 
 
-def make_room(longest: int, num_states: int) -> Room:
+def make_workspace(longest: int, num_states: int) -> Workspace:
     """Return working memory for up to ``longest`` topics and ``num_states`` partial choices."""
-    return Room(
+    return Workspace(
         is_taken=np.zeros(longest, dtype=np.bool_),
         order=np.empty(longest, dtype=np.int32),
         ratio=np.empty(longest),
@@ -71,10 +73,15 @@ def make_room(longest: int, num_states: int) -> Room:
 
 
 @kernel
-def order_by_ratio(rates: FloatArray, prices: FloatArray, enough: float, room: Room) -> None:
-    """Sort topics by price per useful event; add up useful events and prices in that order."""
+def order_by_ratio(
+    rates: FloatArray, prices: FloatArray, enough: float, workspace: Workspace
+) -> None:
+    """Sort topics by price per useful event; add up useful events and prices in that order.
+
+    Changes ``workspace``.
+    """
     count = len(rates)
-    ratio, order = room.ratio, room.order
+    ratio, order = workspace.ratio, workspace.order
     if count > SHORT:
         for i in range(count):
             ratio[i] = prices[i] / min(rates[i], enough)
@@ -89,18 +96,20 @@ def order_by_ratio(rates: FloatArray, prices: FloatArray, enough: float, room: R
                 place -= 1
             ratio[place] = value
             order[place] = i
-    room.events[0] = 0.0
-    room.cost[0] = 0.0
+    workspace.events[0] = 0.0
+    workspace.cost[0] = 0.0
     for i in range(count):
-        room.events[i + 1] = room.events[i] + min(rates[order[i]], enough)
-        room.cost[i + 1] = room.cost[i] + prices[order[i]]
+        workspace.events[i + 1] = workspace.events[i] + min(rates[order[i]], enough)
+        workspace.cost[i + 1] = workspace.cost[i] + prices[order[i]]
 
 
 @kernel
-def take_greedily(rates: FloatArray, prices: FloatArray, enough: float, room: Room) -> float:
+def take_greedily(
+    rates: FloatArray, prices: FloatArray, enough: float, workspace: Workspace
+) -> float:
     """Take topics by ratio until there is enough, drop what is too much; or one alone if cheaper.
 
-    Returns the price; the topics are marked in ``is_taken``.
+    Returns the price; the topics are marked in ``is_taken``. Changes ``workspace``.
     """
     count = len(rates)
     single = -1
@@ -108,70 +117,73 @@ def take_greedily(rates: FloatArray, prices: FloatArray, enough: float, room: Ro
     got = 0.0
     last = 0
     for i in range(count):
-        room.is_taken[i] = False
+        workspace.is_taken[i] = False
         if rates[i] >= enough and (single < 0 or prices[i] < prices[single]):
             single = i
     while got < enough and last < count:
-        topic = room.order[last]
-        room.is_taken[topic] = True
+        topic = workspace.order[last]
+        workspace.is_taken[topic] = True
         price += prices[topic]
         got += min(rates[topic], enough)
         last += 1
     for place in range(last - 1, -1, -1):
-        topic = room.order[place]
+        topic = workspace.order[place]
         useful = min(rates[topic], enough)
         if got - useful >= enough:
-            room.is_taken[topic] = False
+            workspace.is_taken[topic] = False
             price -= prices[topic]
             got -= useful
     if single >= 0 and prices[single] <= price:
-        room.is_taken[:count] = False
-        room.is_taken[single] = True
+        workspace.is_taken[:count] = False
+        workspace.is_taken[single] = True
         price = prices[single]
     return price
 
 
 @kernel
-def fill_from(start: int, guess: int, missing: float, count: int, room: Room) -> int:
+def fill_from(start: int, guess: int, missing: float, count: int, workspace: Workspace) -> int:
     """The place, from ``guess`` on, at which the topics after ``start`` fill what is missing."""
     place = max(guess, start + 1)
-    while place <= count and room.events[place] - room.events[start] < missing:
+    while place <= count and workspace.events[place] - workspace.events[start] < missing:
         place += 1
     return place
 
 
 @kernel
-def fractional_price(start: int, place: int, missing: float, room: Room) -> float:
+def fractional_price(start: int, place: int, missing: float, workspace: Workspace) -> float:
     """What it costs to fill what is missing with the topics from ``start`` up to ``place``."""
-    price: float = room.cost[place - 1] - room.cost[start]
-    missing -= room.events[place - 1] - room.events[start]
-    whole = room.events[place] - room.events[place - 1]
-    price += (room.cost[place] - room.cost[place - 1]) * (missing / whole)
+    price: float = workspace.cost[place - 1] - workspace.cost[start]
+    missing -= workspace.events[place - 1] - workspace.events[start]
+    whole = workspace.events[place] - workspace.events[place - 1]
+    price += (workspace.cost[place] - workspace.cost[place - 1]) * (missing / whole)
     return price
 
 
 @kernel
 def cheapest_cover(
-    rates: FloatArray, prices: FloatArray, enough: float, room: Room
+    rates: FloatArray, prices: FloatArray, enough: float, workspace: Workspace
 ) -> tuple[float, float]:
     """Return the price of the best cover found and a lower bound on all; they are equal as a rule.
 
-    The cover is marked in ``room.is_taken``. All topics together must be enough; rates are above 0,
-    prices at least 0. The two results differ only where the room is too small for the search.
+    The cover is marked in ``workspace.is_taken``. All topics together must be enough; rates are
+    above 0, prices at least 0. The two results differ only where the workspace is too small for the
+    search.
+
+    Changes ``workspace``.
     """
     count = len(rates)
     if enough <= 0.0:
-        room.is_taken[:count] = False
+        workspace.is_taken[:count] = False
         return 0.0, 0.0
-    order_by_ratio(rates, prices, enough, room)
-    best = take_greedily(rates, prices, enough, room)
-    place = fill_from(0, 1, enough, count, room)
+    order_by_ratio(rates, prices, enough, workspace)
+    best = take_greedily(rates, prices, enough, workspace)
+    place = fill_from(0, 1, enough, count, workspace)
     if place > count:
         return best, best
-    relaxed = fractional_price(0, place, enough, room)
+    relaxed = fractional_price(0, place, enough, workspace)
     if relaxed >= best * (1.0 - ROUNDING):
         return best, min(best, relaxed)
-    return search_covers(rates, prices, enough, best, relaxed, room)
+    return search_covers(rates, prices, enough, best, relaxed, workspace)
 
 
 @kernel
@@ -181,12 +193,15 @@ def search_covers(
     enough: float,
     best: float,
     relaxed: float,
-    room: Room,
+    workspace: Workspace,
 ) -> tuple[float, float]:
-    """Improve on a cover of price ``best`` by the fronts of partial choices."""
+    """Improve on a cover of price ``best`` by the fronts of partial choices.
+
+    Changes ``workspace``.
+    """
     count = len(rates)
-    events, cost = room.state_events, room.state_cost
-    front, next_front = room.front, room.next_front
+    events, cost = workspace.state_events, workspace.state_cost
+    front, next_front = workspace.front, workspace.next_front
     events[0] = 0.0
     cost[0] = 0.0
     num_states, num_front = 1, 1
@@ -194,8 +209,8 @@ def search_covers(
     last_state, last_place = -1, -1
     is_cut_off = False
     for place in range(count):
-        rate = rates[room.order[place]]
-        price = prices[room.order[place]]
+        rate = rates[workspace.order[place]]
+        price = prices[workspace.order[place]]
         old, added, num_next = 0, 0, 0
         cheapest = np.inf
         fill = place + 2
@@ -218,10 +233,12 @@ def search_covers(
                 last_state, last_place = state, place
                 continue
             missing = enough - has
-            fill = fill_from(place + 1, fill, missing, count, room)
+            fill = fill_from(place + 1, fill, missing, count, workspace)
             if fill > count:
                 break
-            if paid + fractional_price(place + 1, fill, missing, room) >= best * (1.0 - ROUNDING):
+            if paid + fractional_price(place + 1, fill, missing, workspace) >= best * (
+                1.0 - ROUNDING
+            ):
                 continue
             cheapest = paid
             if is_added:
@@ -230,8 +247,8 @@ def search_covers(
                     break
                 events[num_states] = has
                 cost[num_states] = paid
-                room.state_parent[num_states] = state
-                room.state_place[num_states] = place
+                workspace.state_parent[num_states] = state
+                workspace.state_place[num_states] = place
                 state = num_states
                 num_states += 1
             next_front[num_next] = state
@@ -243,9 +260,9 @@ def search_covers(
         if num_front == 0:
             break
     if last_state >= 0:
-        room.is_taken[:count] = False
-        room.is_taken[room.order[last_place]] = True
+        workspace.is_taken[:count] = False
+        workspace.is_taken[workspace.order[last_place]] = True
         while last_state > 0:
-            room.is_taken[room.order[room.state_place[last_state]]] = True
-            last_state = room.state_parent[last_state]
+            workspace.is_taken[workspace.order[workspace.state_place[last_state]]] = True
+            last_state = workspace.state_parent[last_state]
     return best, (relaxed if is_cut_off else best * (1.0 - ROUNDING))

@@ -1,9 +1,20 @@
 """The cheapest cover of each subscriber: the fewest bytes sent out with enough events.
 
 Each subscriber for itself: a minimum knapsack with the threshold in events and the price in bytes.
-The outgoing traffic of the whole is then the least there is. Incoming copies are not looked at, so
-that subscribers may pick different topics where they could have shared one; ``best`` does that.
-With whole rates O(pairs x threshold) at worst, as a rule O(pairs x log followings).
+Incoming copies are not looked at, so that subscribers may pick different topics where they could
+have shared one; ``best`` does that.
+
+Guarantee
+    No choice of pairs has less outgoing traffic.
+
+Complexity
+    With whole rates O(pairs x threshold) at worst, as a rule O(pairs x log followings); with others
+    the search may grow exponentially, and is given up.
+
+References
+----------
+    G. L. Nemhauser, Z. Ullmann: Discrete dynamic programming and capital allocation. Management
+    Science 15(9), 1969.
 """
 
 from __future__ import annotations
@@ -12,18 +23,19 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
-from fanwise.arrays.threads import cut_rows, in_threads
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Run
 from fanwise.provision.pairs.charges import whole_demand
 from fanwise.provision.pairs.core_kernels import choose_covers, gather_chosen
-from fanwise.provision.pairs.cover_kernels import make_room
+from fanwise.provision.pairs.cover_kernels import make_workspace
+from fanwise.provision.pairs.greedy_pairs import choose_rest
 from fanwise.provision.pairs.pair_kernels import longest_row
+from fanwise.provision.pairs.passes import IsOver, never_over, pass_over
 from fanwise.provision.problem import SOLVER_TOLERANCE, Provisioning
 
-PIECES = 8
 STATES = 20_000
 MOST_STATES = 4_000_000
+"""Partial covers kept for one subscriber, at first and where that is not enough."""
 
 
 def choose_pairs(problem: Provisioning, run: Run) -> Csr:
@@ -44,20 +56,25 @@ def choose_pairs(problem: Provisioning, run: Run) -> Csr:
     return Csr(*gather_chosen(*problem.workload.interests, is_chosen))
 
 
-def cheapest_covers(problem: Provisioning) -> tuple[npt.NDArray[np.bool_], IntArray]:
-    """Return which pairs are chosen, and the subscribers whose covers are not proven cheapest."""
+def cheapest_covers(
+    problem: Provisioning, is_over: IsOver = never_over
+) -> tuple[npt.NDArray[np.bool_], IntArray]:
+    """Return which pairs are chosen, and the subscribers whose covers are not proven cheapest.
+
+    When the time is over, the subscribers that are left take what ``gsp`` chooses for them.
+    """
     interests = problem.workload.interests
     is_chosen = np.zeros(problem.workload.num_pairs, dtype=np.bool_)
     arguments = _arguments(problem)
     longest = longest_row(interests.indptr)
 
-    def choose(piece: tuple[int, int]) -> IntArray:
-        hard: IntArray = choose_covers(
-            piece[0], piece[1], *arguments, is_chosen, make_room(longest, STATES)
-        )
+    def choose(first: int, last: int) -> IntArray:
+        workspace = make_workspace(longest, STATES)
+        hard: IntArray = choose_covers(first, last, *arguments, is_chosen, workspace)
         return hard
 
-    parts = in_threads(choose, cut_rows(interests.indptr, PIECES))
+    parts, num_seen = pass_over(interests.indptr, choose, is_over)
+    choose_rest(problem, num_seen, is_chosen)
     return is_chosen, np.concatenate(parts)
 
 
@@ -68,9 +85,9 @@ def solve_hard_ones(
     if not len(hard):
         return hard
     arguments = _arguments(problem)
-    room = make_room(longest_row(problem.workload.interests.indptr), MOST_STATES)
+    workspace = make_workspace(longest_row(problem.workload.interests.indptr), MOST_STATES)
     for subscriber in hard.tolist():
-        left: IntArray = choose_covers(subscriber, subscriber + 1, *arguments, is_chosen, room)
+        left: IntArray = choose_covers(subscriber, subscriber + 1, *arguments, is_chosen, workspace)
         if len(left):
             return left
     return hard[:0]

@@ -1,11 +1,14 @@
 """Kernels that choose pairs subscriber by subscriber: greedily, or in the order of a key.
 
 A topic that must not be used has rate 0 here; all others have a rate above 0.
+
+No kernel changes an array that it is given, but for those that it says it changes.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
@@ -31,7 +34,10 @@ def longest_row(indptr: LongArray) -> int:
 
 @kernel
 def sort_by_key(row_keys: FloatArray, row_topics: IntArray, count: int) -> None:
-    """Sort the first entries of two arrays by falling key; equal keys keep their order."""
+    """Sort the first entries of two arrays by falling key; equal keys keep their order.
+
+    Changes ``row_keys`` and ``row_topics``.
+    """
     if count > SHORT:
         order = np.argsort(-row_keys[:count], kind="mergesort")
         row_keys[:count] = row_keys[:count][order]
@@ -51,7 +57,10 @@ def sort_by_key(row_keys: FloatArray, row_topics: IntArray, count: int) -> None:
 
 @kernel
 def look_up(topics: IntArray, first: int, rates: FloatArray, block: FloatArray) -> None:
-    """Write the rates of ``topics[first:]`` into ``block``, as many as it holds."""
+    """Write the rates of ``topics[first:]`` into ``block``, as many as it holds.
+
+    Changes ``block``.
+    """
     for i in range(min(len(block), len(topics) - first)):
         block[i] = rates[topics[first + i]]
 
@@ -115,6 +124,26 @@ def choose_greedily(
                 num_chosen += 1
         chosen_indptr[subscriber + 1] = num_chosen
     return chosen_indptr, chosen[:num_chosen].copy()
+
+
+@kernel
+def mark_chosen(
+    indptr: LongArray,
+    topics: IntArray,
+    first: int,
+    chosen_indptr: LongArray,
+    chosen: IntArray,
+    is_chosen: npt.NDArray[np.bool_],
+) -> None:
+    """Mark the pairs of the topics chosen for the subscribers from ``first`` on.
+
+    Changes ``is_chosen``, for these subscribers alone.
+    """
+    for row in range(len(chosen_indptr) - 1):
+        begin, end = indptr[first + row], indptr[first + row + 1]
+        is_chosen[begin:end] = False
+        for i in range(chosen_indptr[row], chosen_indptr[row + 1]):
+            is_chosen[begin + np.searchsorted(topics[begin:end], chosen[i])] = True
 
 
 @kernel

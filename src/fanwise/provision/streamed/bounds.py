@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.provision.bounds import (
     Proven,
     Traffic,
@@ -24,25 +25,24 @@ from fanwise.provision.bounds import (
     total_bound,
     whole_price,
 )
-from fanwise.provision.certifying import (
+from fanwise.provision.pairs.charges import Charges, charge, whole_demand
+from fanwise.provision.pairs.core import Core, Undecided, list_undecided, split_charges
+from fanwise.provision.pairs.core_kernels import count_forced_pairs, settle_subscribers
+from fanwise.provision.pairs.cover_kernels import make_workspace
+from fanwise.provision.pairs.dual_ascent import IsEnough, never, share
+from fanwise.provision.pairs.pair_kernels import choose_greedily, longest_row
+from fanwise.provision.problem import Provisioning
+from fanwise.provision.proving.weights import (
     Weights,
-    price_block,
+    price_covers_of,
     price_weights,
     slice_weights,
     tried_in,
     weigh,
 )
-from fanwise.provision.pairs.charges import Charges, charge, whole_demand
-from fanwise.provision.pairs.core import Core, Rows, list_contests, split_charges
-from fanwise.provision.pairs.core_kernels import count_forced_pairs, settle_subscribers
-from fanwise.provision.pairs.cover_kernels import make_room
-from fanwise.provision.pairs.pair_kernels import choose_greedily, longest_row
-from fanwise.provision.pairs.sharing import IsEnough, never, share
-from fanwise.provision.problem import Provisioning
 from fanwise.provision.streamed.kernels import add_counts, keep_short_rows
 from fanwise.provision.streamed.pairs import in_order
 from fanwise.provision.streamed.source import Block, blocks
-from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 SWEEPS = 3
 STATES = 100
@@ -106,7 +106,7 @@ def prove_traffic(
     def price(block: Block) -> float:
         items = slice_weights(weights, block.first, block.last)
         wanted = enough[block.first : block.last]
-        return price_block(block.rows, rates, wanted, priced, items, tried, pieces=1)
+        return price_covers_of(block.rows, rates, wanted, priced, items, tried)(0, len(wanted))
 
     covers = sum(in_order(price, blocks(workload.interests)))
     return Traffic(whole_price(priced.paid + covers, workload.num_pairs), weights)
@@ -122,7 +122,9 @@ def weigh_core(
     """Share incoming copies over a core, and turn the shares into weights."""
     shares = share(core, SWEEPS, is_enough).shares
     always_even = core.pair_price > charges.outgoing
-    return weigh(core.rows, shares, core.rows.pair, followers, always_even, num_subscribers)
+    return weigh(
+        core.undecided, shares, core.undecided.pair, followers, always_even, num_subscribers
+    )
 
 
 def find_core(problem: Provisioning, charges: Charges) -> Core:
@@ -147,16 +149,16 @@ def make_prices(
 
 def settle_block(first: int, rows: Csr, enough: FloatArray, prices: Prices) -> Open:
     """Settle the subscribers of a block, from ``first`` on, but for those with a short choice."""
-    room = make_room(max(longest_row(rows.indptr), 1), STATES)
+    workspace = make_workspace(max(longest_row(rows.indptr), 1), STATES)
     is_chosen = np.zeros(len(rows.indices), dtype=np.bool_)
     rates, pair = prices.rates, prices.pair
     price, subscriber, lacks, indptr, items = settle_subscribers(
-        0, len(enough), *rows, rates, enough, pair, prices.fixed, prices.worst, is_chosen, room
+        0, len(enough), *rows, rates, enough, pair, prices.fixed, prices.worst, is_chosen, workspace
     )
     topics = rows.indices[items]
     lengths = np.diff(indptr)
     places = items - np.repeat(rows.indptr[subscriber], lengths)
-    extra, is_kept, topic = keep_short_rows(lacks, indptr, topics, rates, pair, SHORT, room)
+    extra, is_kept, topic = keep_short_rows(lacks, indptr, topics, rates, pair, SHORT, workspace)
     return Open(
         price + extra,
         (subscriber[is_kept] + first).astype(np.int32),
@@ -178,8 +180,9 @@ def gather_core(parts: Iterable[Open], prices: Prices, charges: Charges) -> Core
         else:
             num_items += len(part.topic)
             found.append(part)
-    rows = _rows(found, prices, charges)
-    return Core(settled, np.zeros(0, dtype=np.bool_), rows, prices.pair, prices.num_forced)
+    undecided = _gather(found, prices, charges)
+    nothing = np.zeros(0, dtype=np.bool_)
+    return Core(settled, nothing, undecided, prices.pair, prices.num_forced, num_seen=0)
 
 
 def _count(
@@ -208,38 +211,24 @@ def _count(
 def _price_alone(part: Open, prices: Prices) -> float:
     """Return the least price of open rows that pay nothing towards incoming copies."""
     indptr = np.concatenate([[0], np.cumsum(part.lengths)]).astype(np.int64)
-    room = make_room(max(int(part.lengths.max(initial=1)), 1), STATES)
+    workspace = make_workspace(max(int(part.lengths.max(initial=1)), 1), STATES)
     price, _, _ = keep_short_rows(
-        part.enough, indptr, part.topic, prices.rates, prices.pair, 0, room
+        part.enough, indptr, part.topic, prices.rates, prices.pair, 0, workspace
     )
     return float(price)
 
 
-def _rows(found: list[Open], prices: Prices, charges: Charges) -> Rows:
+def _gather(found: list[Open], prices: Prices, charges: Charges) -> Undecided:
     """Put open rows together; a pair is known by its place among its subscriber's interests."""
-    none = np.zeros(0, dtype=np.int32)
-    subscriber: IntArray = np.concatenate([none, *(part.subscriber for part in found)])
-    topic: IntArray = np.concatenate([none, *(part.topic for part in found)])
-    place: IntArray = np.concatenate([none, *(part.place for part in found)])
-    enough: FloatArray = np.concatenate([np.zeros(0), *(part.enough for part in found)])
-    lengths: LongArray = np.concatenate(
-        [np.zeros(0, dtype=np.int64), *(part.lengths for part in found)]
-    )
-    indptr = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    contests = list_contests(topic, prices.fixed)
-    return Rows(
-        subscriber=subscriber,
-        enough=enough,
-        indptr=indptr,
-        pair=place,
-        topic=topic,
-        rate=prices.rates[topic],
-        price=prices.pair[topic],
-        row=np.repeat(np.arange(len(lengths), dtype=np.int32), lengths),
-        contested=contests.contested,
-        contest_indptr=contests.contest_indptr,
-        contest_items=contests.contest_items,
-        fixed=prices.fixed,
-        held=charges.held,
+
+    def join(name: str, kind: type[np.generic]) -> Any:
+        return np.concatenate([np.zeros(0, dtype=kind), *(getattr(part, name) for part in found)])
+
+    return list_undecided(
+        join("subscriber", np.int32),
+        join("enough", np.float64),
+        join("lengths", np.int64),
+        join("place", np.int32),
+        join("topic", np.int32),
+        (prices.rates, prices.pair, prices.fixed, charges.held),
     )

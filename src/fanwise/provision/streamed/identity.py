@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fanwise.planning.families import PROVISION
-from fanwise.planning.identity import add_column, plain, sort_rows
+from fanwise.planning.identity import add_table, begin_digest
+from fanwise.provision.description import DESCRIPTION
 
 
 def hash_plan(
@@ -32,18 +30,12 @@ def hash_plan(
     kinds
         Types of its columns where they are not int32.
     """
-    head = {"problem": PROVISION.name, "algorithm": algorithm, "parameters": plain(parameters)}
-    text = json.dumps(head, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    digest = hashlib.sha256(text.encode())
+    digest = begin_digest(DESCRIPTION.name, algorithm, parameters)
     digest.update(f"\nallocation {num_rows}".encode())
     for name in sorted(allocation):
         kind = np.dtype((kinds or {}).get(name, np.int32))
         digest.update(f"\n{name} {kind.str}".encode())
         for piece in allocation[name]:
             digest.update(np.ascontiguousarray(piece, dtype=kind).data)
-    vms = sort_rows(vms, PROVISION.keys["vms"])
-    digest.update(f"\nvms {vms.num_rows}".encode())
-    for name in sorted(vms.column_names):
-        digest.update(f"\n{name} ".encode())
-        add_column(digest, vms.column(name))
-    return digest.hexdigest()
+    add_table(digest, "vms", vms, DESCRIPTION.keys["vms"])
+    return str(digest.hexdigest())

@@ -1,4 +1,7 @@
-"""Kernels on blocks: placing chosen pairs in the allocation, pricing what is too long."""
+"""Kernels on blocks: placing chosen pairs in the allocation, pricing what is too long.
+
+No kernel changes an array that it is given, but for those that it says it changes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.pairs.cover_kernels import Room, cheapest_cover
+from fanwise.provision.pairs.cover_kernels import Workspace, cheapest_cover
 
 
 class Cursors(NamedTuple):
@@ -22,7 +25,7 @@ class Cursors(NamedTuple):
 
 @kernel
 def add_counts(topics: IntArray, counts: LongArray) -> None:
-    """Count topics, on top of what is counted already."""
+    """Count topics, on top of what is counted already. Changes ``counts``."""
     for topic in topics:
         counts[topic] += 1
 
@@ -34,7 +37,7 @@ def find_rows(
     """Return the row of each pair in the allocation sorted by machine, topic and subscriber.
 
     Parts are in the order of topic and machine. Pairs come in ascending order of subscribers, so
-    those of a topic fill its machines one after the other.
+    those of a topic fill its machines one after the other. Changes ``cursors``.
     """
     rows = np.empty(len(topics), dtype=np.int64)
     for i in range(len(topics)):
@@ -77,15 +80,15 @@ def keep_short_rows(
     rates: FloatArray,
     prices: FloatArray,
     short: int,
-    room: Room,
+    workspace: Workspace,
 ) -> tuple[float, npt.NDArray[np.bool_], IntArray]:
     """Price rows with more than ``short`` topics at least; return that, and what is kept.
 
-    What is kept: whether each row is, and the topics of those that are.
+    What is kept: whether each row is, and the topics of those that are. Changes ``workspace``.
     """
     is_kept = np.zeros(len(enough), dtype=np.bool_)
     kept = np.empty(len(topics), dtype=np.int32)
-    items = np.empty((2, len(room.order)))
+    items = np.empty((2, len(workspace.order)))
     num_kept = 0
     price = 0.0
     for row in range(len(enough)):
@@ -99,6 +102,6 @@ def keep_short_rows(
         for i in range(count):
             items[0, i] = rates[topics[first + i]]
             items[1, i] = prices[topics[first + i]]
-        _, least = cheapest_cover(items[0, :count], items[1, :count], enough[row], room)
+        _, least = cheapest_cover(items[0, :count], items[1, :count], enough[row], workspace)
         price += least
     return price, is_kept, kept[:num_kept].copy()

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fanwise.planning.families import PROVISION
-from fanwise.planning.plan import certified_gap, warnings_for
-from fanwise.planning.problem import Run, Stopped
-from fanwise.planning.proof import Proof
+from fanwise.planning.assembling import Made, assemble, stated_parameters
+from fanwise.planning.problem import Bound, Measurement, Run, Stopped
 from fanwise.provision.allocation import list_machines
 from fanwise.provision.bounds import Proven
 from fanwise.provision.machines.packing import Packing, loads
@@ -19,13 +17,6 @@ from fanwise.provision.measuring import add_up_costs, keeps_limits
 from fanwise.provision.problem import Provisioning
 from fanwise.provision.streamed.plan import StreamedPlan, TablesOnDisk
 from fanwise.provision.streamed.scratch import Scratch
-
-
-def parameters_of(problem: Provisioning, run: Run) -> dict[str, Any]:
-    """Return the parameters that a plan states."""
-    limits = {"time_limit": run.time_limit, "gap": run.gap}
-    stated = {name: value for name, value in limits.items() if value is not None}
-    return {**problem.parameters(), "seed": run.seed, **stated}
 
 
 def put_together(
@@ -55,25 +46,18 @@ def put_together(
     instances = [machine.instance for machine in packing.machines]
     is_feasible = is_enough and keeps_limits(problem, instances, *loads(problem, packing))
     bound = float(proven.value)
-    gap = certified_gap(objective, bound, is_feasible=is_feasible)
-    proof = Proof(kind="duals", tables=proven.tables, proves=bound)
-    run.seconds["total"] = run.elapsed()
-    return StreamedPlan(
-        problem=PROVISION.name,
+    metrics = {**metrics, **(known or {}), **problem.judge(objective, bound)}
+    made = Made(
+        family=problem.family,
         algorithm=algorithm,
-        parameters=parameters_of(problem, run),
-        objective=objective,
-        bound=bound,
-        gap=gap,
-        feasible=is_feasible,
+        parameters=stated_parameters(problem, run),
         workload=fingerprint,
         tables=TablesOnDisk(vms, allocation),
-        seconds={part: round(value, 6) for part, value in run.seconds.items()},
-        metrics={**metrics, **(known or {}), **problem.judge(objective, bound)},
-        id=identity,
-        proof=proof if run.wants_proof else None,
+        identity=identity,
+        measured=Measurement(objective, is_feasible, metrics),
+        proved=Bound(bound, proven.proof),
         stopped=stopped,
-        limits=dict(run.limits_in_force),
-        warnings=warnings_for(problem, bound, gap),
-        scratch=scratch,
+        emptiness=problem.emptiness(),
+        trivial_bound=problem.trivial_bound(),
     )
+    return assemble(made, run, StreamedPlan, scratch=scratch)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fanwise.errors import InputError
-from fanwise.wording import size
+from fanwise.formatting import size
 
 LOCAL_BYTES_PER_PAIR = 40.0
 MAPPED_BYTES = 4.0

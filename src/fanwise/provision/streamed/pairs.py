@@ -12,12 +12,12 @@ import numpy as np
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, sum_rows
 from fanwise.arrays.threads import num_threads
+from fanwise.arrays.tolerance import is_enough
 from fanwise.progress import Progress
 from fanwise.provision.pairs.pair_kernels import choose_greedily
 from fanwise.provision.problem import SOLVER_TOLERANCE, Provisioning
 from fanwise.provision.streamed.kernels import add_counts
 from fanwise.provision.streamed.source import Block, blocks, map_ids
-from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -47,7 +47,7 @@ def choose_greedily_in_blocks(problem: Provisioning, file: Path, progress: Progr
     rates = np.where(problem.is_usable, workload.rates, 0.0)
     indptr = np.zeros(workload.num_subscribers + 1, dtype=np.int64)
     counts = np.zeros(workload.num_topics, dtype=np.int64)
-    is_enough = True
+    is_satisfied = True
 
     def choose(block: Block) -> tuple[Block, LongArray, IntArray, FloatArray]:
         wanted = demand[block.first : block.last]
@@ -60,13 +60,13 @@ def choose_greedily_in_blocks(problem: Provisioning, file: Path, progress: Progr
     ):
         for block, found, topics, delivered in in_order(choose, blocks(workload.interests)):
             wanted = demand[block.first : block.last]
-            is_enough &= bool((delivered >= wanted * (1 - RELATIVE_TOLERANCE)).all())
+            is_satisfied &= bool(is_enough(delivered, wanted).all())
             indptr[block.first + 1 : block.last + 1] = np.diff(found)
             add_counts(topics, counts)
             topics.tofile(out)
             step.advance(len(block.rows.indices))
     np.cumsum(indptr, out=indptr)
-    return Chosen(Csr(indptr, map_ids(file)), counts, is_enough)
+    return Chosen(Csr(indptr, map_ids(file)), counts, is_satisfied)
 
 
 def in_order(function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:

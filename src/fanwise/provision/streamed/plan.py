@@ -12,7 +12,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fanwise.planning.families import PROVISION
 from fanwise.planning.outputs import PLAN
 from fanwise.planning.plan import (
     Plan,
@@ -24,9 +23,10 @@ from fanwise.planning.plan import (
     read_table,
 )
 from fanwise.planning.proof import write_proof
+from fanwise.provision.description import DESCRIPTION
 from fanwise.provision.streamed.identity import hash_plan
 from fanwise.provision.streamed.scratch import Scratch
-from fanwise.provision.verify_rows import KEYS, AllocationRows
+from fanwise.provision.verify_chunks import KEYS, AllocationRows
 from fanwise.workload.files import local_path
 from fanwise.workload.folders import atomic_folder
 
@@ -158,7 +158,7 @@ def read_plan_in_chunks(path: str | Path) -> StreamedPlan:
     """Read a plan whose allocation stays on disk; its columns are checked as they are read."""
     folder = local_path(path)
     header = read_plan_header(folder)
-    vms = read_table(folder / "vms.parquet", PROVISION.keys["vms"])
+    vms = read_table(folder / "vms.parquet", DESCRIPTION.keys["vms"])
     tables = TablesOnDisk(vms, folder / ALLOCATION)
     _ = tables.rows  # raises what is not readable
     return plan_of(header, tables, StreamedPlan, folder)

@@ -15,10 +15,11 @@ import numpy as np
 
 from fanwise.arrays.csr import IntArray
 from fanwise.errors import ParameterError
+from fanwise.planning.assembling import stated_parameters
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
 from fanwise.provision.allocation import list_machines
-from fanwise.provision.bounds import StopRule
+from fanwise.provision.bounds import BoundSearch
 from fanwise.provision.feasibility import misses_out, refuse_impossible
 from fanwise.provision.machines import group
 from fanwise.provision.machines.packing import (
@@ -32,14 +33,15 @@ from fanwise.provision.problem import Provisioning
 from fanwise.provision.streamed.allocation import lay_out, pile_up, write_parts
 from fanwise.provision.streamed.bounds import streamed_bound
 from fanwise.provision.streamed.identity import hash_plan
-from fanwise.provision.streamed.measuring import parameters_of, put_together
+from fanwise.provision.streamed.measuring import put_together
 from fanwise.provision.streamed.needs import CHOSEN_BYTES, estimate_needs, refuse_full_disk
 from fanwise.provision.streamed.pairs import Chosen, choose_greedily_in_blocks
 from fanwise.provision.streamed.plan import StreamedPlan
 from fanwise.provision.streamed.scratch import Scratch
 from fanwise.provision.streamed.source import map_workload
-from fanwise.workload.files import local_path, read_header
+from fanwise.workload.files import local_path
 from fanwise.workload.topic import Tau
+from fanwise.workload.topic.files import read_header
 
 SELECT = "gsp"
 PACKS: dict[str, Fill] = {
@@ -90,16 +92,16 @@ def solve_streamed(
     fill = find_fill(algorithm)
     run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress, wants_proof=proof)
     needs = estimate_needs(read_header(local_path(path)))
-    room = Scratch(scratch)
+    temporary = Scratch(scratch)
     try:
-        refuse_full_disk(room.folder.parent, needs.disk, "streaming the interests")
+        refuse_full_disk(temporary.folder.parent, needs.disk, "streaming the interests")
         with run.timed("read"):
-            workload = map_workload(path, room.folder / "interests.bin", progress)
+            workload = map_workload(path, temporary.folder / "interests.bin", progress)
             problem = Provisioning(workload, tau=tau, **parameters)
-        made = _make(problem, fill, room, run)
-        return _finish(problem, algorithm, made, room, run)
+        made = _make(problem, fill, temporary, run)
+        return _finish(problem, algorithm, made, temporary, run)
     except BaseException:
-        room.close()
+        temporary.close()
         raise
 
 
@@ -120,14 +122,14 @@ class _Made:
     file: Path
 
 
-def _make(problem: Provisioning, fill: Fill, room: Scratch, run: Run) -> _Made:
+def _make(problem: Provisioning, fill: Fill, temporary: Scratch, run: Run) -> _Made:
     """Choose pairs and pack them; with several types also as if each were the only one."""
     refuse_impossible(problem)
     best: _Made | None = None
     for i, variant in enumerate(variants(problem)):
         if i and misses_out(problem, variant.is_usable).any():
             continue
-        file = room.folder / f"chosen-{i}.bin"
+        file = temporary.folder / f"chosen-{i}.bin"
         with run.timed("select"):
             chosen = choose_greedily_in_blocks(variant, file, run.progress)
         with run.timed("pack"), run.progress.step("packing groups"):
@@ -156,27 +158,31 @@ def variants(problem: Provisioning) -> Iterator[Provisioning]:
 
 
 def _finish(
-    problem: Provisioning, algorithm: str, made: _Made, room: Scratch, run: Run
+    problem: Provisioning, algorithm: str, made: _Made, temporary: Scratch, run: Run
 ) -> StreamedPlan:
     """Write the allocation, prove the bound, and put the plan together."""
-    parameters = parameters_of(problem, run)
+    parameters = stated_parameters(problem, run)
     vms = list_machines(problem, made.packing)
     layout = lay_out(made.packing)
-    allocation = room.folder / "allocation.parquet"
+    allocation = temporary.folder / "allocation.parquet"
     allocation.mkdir()
     left = CHOSEN_BYTES - 4.0
-    refuse_full_disk(room.folder, left * layout.num_rows, "the allocation")
+    refuse_full_disk(temporary.folder, left * layout.num_rows, "the allocation")
     with run.timed("allocate"):
-        pile_up(made.chosen.rows, layout, problem.workload.num_topics, room.folder, run.progress)
+        pile_up(
+            made.chosen.rows, layout, problem.workload.num_topics, temporary.folder, run.progress
+        )
         made.file.unlink()
-        written: Iterator[IntArray] = write_parts(layout, room.folder, allocation, run.progress)
+        written: Iterator[IntArray] = write_parts(
+            layout, temporary.folder, allocation, run.progress
+        )
         columns = layout.columns(written)
         identity = hash_plan(algorithm, parameters, layout.num_rows, columns, vms)
     with run.timed("fingerprint"), run.progress.step("taking the workload's fingerprint"):
         fingerprint = problem.workload.hash
-    with run.timed("bound"), run.progress.step("proving the bound"):
-        rule = StopRule(run, made.cost)
-        proven = streamed_bound(problem, rule)
+    with run.timed("bound"), run.progress.step("proving the bound") as step:
+        search = BoundSearch(run, step, made.cost)
+        proven = streamed_bound(problem, search)
     plan = put_together(
         problem,
         algorithm,
@@ -185,10 +191,10 @@ def _finish(
         identity=identity,
         fingerprint=fingerprint,
         proven=proven,
-        stopped=rule.stopped,
+        stopped=search.stopped,
         is_enough=made.chosen.is_enough,
         allocation=allocation,
-        scratch=room,
+        scratch=temporary,
     )
-    (room.folder / "interests.bin").unlink()
+    (temporary.folder / "interests.bin").unlink()
     return plan

@@ -23,8 +23,10 @@ from fanwise.errors import WorkloadError
 from fanwise.progress import SILENT, Progress
 from fanwise.provision.streamed.kernels import add_counts
 from fanwise.workload import validation
-from fanwise.workload.files import ParquetTable, local_path, part_files, read_header
+from fanwise.workload.files import local_path, not_readable, part_files, require_columns
+from fanwise.workload.headers import check_count
 from fanwise.workload.topic import TopicWorkload
+from fanwise.workload.topic.files import open_tables, read_columns, read_header
 
 PAIRS_AT_ONCE = 4_000_000
 """Pairs in a block: enough to keep kernels busy, little enough for many blocks in memory."""
@@ -75,32 +77,17 @@ def map_workload(path: str | Path, file: Path, progress: Progress = SILENT) -> M
     """
     folder = local_path(path)
     header = read_header(folder)
-    topics = ParquetTable(folder / "topics.parquet", ("topic", "name", "rate", "bytes"), ("cost",))
-    people = ParquetTable(
-        folder / "subscribers.parquet",
-        ("subscriber", "name"),
-        ("tau", "weight", "max_degree", "net_*"),
-    )
-    for table, entry in ((topics, "topics"), (people, "subscribers")):
-        _check_count(folder, entry, header[entry], table.path, len(table))
-    topic_order, order = topics.order("topic"), people.order("subscriber")
-    validation.check_rates(topics.floats("rate"), topics.place)
+    topics, subscribers = open_tables(folder, header)
+    columns = read_columns(topics, subscribers)
+    source = folder / "interests.parquet"
     indptr, followers = _write_pairs(
-        folder / "interests.parquet", file, header["subscribers"], header["topics"], progress
+        source, file, header["subscribers"], header["topics"], progress
     )
-    _check_count(folder, "pairs", header["pairs"], folder / "interests.parquet", int(indptr[-1]))
+    check_count(folder, "pairs", header["pairs"], source.name, int(indptr[-1]))
     return MappedWorkload(
-        rates=topics.floats("rate", topic_order),
-        message_bytes=topics.not_negative("bytes", topic_order),
+        **columns,
         interests=Csr(indptr, map_ids(file)),
-        topic_names=topics.names(topic_order),
-        subscriber_names=people.names(order),
         period_seconds=float(header["period_seconds"]),
-        cost=topics.optional("cost", topic_order),
-        tau=people.optional("tau", order),
-        weight=people.optional("weight", order),
-        max_degree=people.optional_ids("max_degree", order),
-        positions=people.positions(order),
         counted_followers=followers,
     )
 
@@ -126,14 +113,6 @@ def blocks(rows: Csr) -> Iterator[Block]:
         read_only(indptr)
         yield Block(first, last, Csr(indptr, rows.indices[start:end]))
         first = last
-
-
-def _check_count(folder: Path, entry: str, said: int, file: Path, found: int) -> None:
-    if said != found:
-        raise WorkloadError(
-            f"{folder / 'workload.json'}: {entry} = {said}, but {file.name} has {found} rows; "
-            "one of them is cut or stale."
-        )
 
 
 def _write_pairs(
@@ -193,13 +172,7 @@ def _chunks(
 
     try:
         file = pq.ParquetFile(part)
-        present = file.schema_arrow.names
-        missing = [name for name in ("subscriber", "topic") if name not in present]
-        if missing:
-            raise WorkloadError(
-                f"{part}: no column {', '.join(map(repr, missing))}; "
-                f"it has {', '.join(map(repr, present)) or 'none'}."
-            )
+        require_columns(part, ("subscriber", "topic"), file.schema_arrow.names)
         with file:
             for batch in file.iter_batches(PAIRS_AT_ONCE, columns=["subscriber", "topic"]):
                 if not batch.num_rows:
@@ -215,21 +188,14 @@ def _chunks(
                 yield columns[0], columns[1]
                 start += batch.num_rows
     except (pa.ArrowException, OSError) as error:
-        raise _not_readable(part, error) from None
+        raise not_readable(part, error) from None
 
 
 def _num_rows(part: Path) -> int:
     try:
         return int(pq.read_metadata(part).num_rows)
     except (pa.ArrowException, OSError) as error:
-        raise _not_readable(part, error) from None
-
-
-def _not_readable(part: Path, error: Exception) -> WorkloadError:
-    reason = str(error).splitlines()[0]
-    return WorkloadError(
-        f"{part}: not readable as Parquet, cut or damaged ({reason}); write it again."
-    )
+        raise not_readable(part, error) from None
 
 
 def _refuse_order(part: Path) -> None:

@@ -30,7 +30,6 @@ from fanwise.select.benefits.bucket_kernels import (
     Keys,
     Queue,
     bucket_of,
-    lift_entry,
     lower_floor,
     make_room,
     wait_entry,
@@ -40,10 +39,11 @@ from fanwise.select.benefits.queue_kernels import (
     drop_first,
     entry_key,
     entry_topic,
+    lift_entry,
     make_key,
     pack_entry,
 )
-from fanwise.select.benefits.row_kernels import Record, Records, Rows, share_of
+from fanwise.select.benefits.row_kernels import BenefitArrays, Record, Records, share_of
 
 Flags = npt.NDArray[np.bool_]
 
@@ -70,7 +70,10 @@ class Topics(NamedTuple):
 
 @kernel
 def ceiling_of(key: np.float32, price: float) -> float:
-    """The benefit up to which a queued key bounds a topic; free topics cannot rise further."""
+    """The benefit up to which a queued key bounds a topic; free topics cannot rise further.
+
+    Changes nothing.
+    """
     if price <= 0.0:
         return np.inf
     return float(key) * price
@@ -80,7 +83,10 @@ def ceiling_of(key: np.float32, price: float) -> float:
 def queue_benefits(
     topics: Topics, rates: FloatArray, price: FloatArray, benefits: LongArray
 ) -> Entries:
-    """Fill in the records and return an entry for every topic that helps anybody; unsorted."""
+    """Fill in the records and return an entry for every topic that helps anybody; unsorted.
+
+    Changes the records and keys of ``topics``.
+    """
     records, keys, _ = topics
     entries = np.empty(len(rates), dtype=np.uint64)
     size = 0
@@ -102,7 +108,10 @@ def queue_benefits(
 
 @kernel
 def close_topic(records: Records, keys: Keys, topic: int) -> None:
-    """Take a topic out: with rate 0 it shares nothing, with that ceiling it never rises."""
+    """Take a topic out: with rate 0 it shares nothing, with that ceiling it never rises.
+
+    Changes ``records`` and ``keys``.
+    """
     records[topic].rate = 0.0
     records[topic].ceiling = np.inf
     keys[topic] = CLOSED
@@ -119,7 +128,10 @@ def settle_row(
     topic: int,
     rate: float,
 ) -> int:
-    """Enter a topic into the exact rows of heavy subscribers; return how its benefit changes."""
+    """Enter a topic into the exact rows of heavy subscribers; return how its benefit changes.
+
+    Changes ``row`` and the spans of ``heavy``.
+    """
     change = 0
     for i in range(first, last):
         subscriber = subscribers[followers[i]]
@@ -150,6 +162,8 @@ def raise_row(
     num_risen: int,
 ) -> int:
     """Exchange a subscriber's rising shares and note the topics that rise too far.
+
+    Changes ``records``, ``row``, ``span`` and ``risen``.
 
     Topics that are closed or left out leave the row. Returns how many topics are noted.
     """
@@ -189,7 +203,10 @@ def drop_row(
     per_event: float,
     unit: float,
 ) -> None:
-    """Take a subscriber's shares back, but for topics that are left out."""
+    """Take a subscriber's shares back, but for topics that are left out.
+
+    Changes ``records``.
+    """
     some = len(is_left_out) > 0
     for i in range(span.start, span.rising):
         if not (some and is_left_out[row[i]]):
@@ -202,31 +219,42 @@ def drop_row(
 
 
 @kernel
-def list_live(
-    subscribers: Records, followers: IntArray, first: int, last: int, live: IntArray, size: int
+def list_wanting(
+    subscribers: Records,
+    followers: IntArray,
+    first: int,
+    last: int,
+    wanting: IntArray,
+    size: int,
 ) -> int:
-    """Append the unsatisfied among some followers to a list of ``size``; return its new size."""
+    """Append the unsatisfied among some followers to a list of ``size``; return its new size.
+
+    Changes ``wanting``.
+    """
     for i in range(first, last):
-        live[size] = followers[i]
+        wanting[size] = followers[i]
         size += subscribers[followers[i]].missing > 0.0
     return size
 
 
 @kernel
-def look_ahead(
-    records: Records, subscribers: Records, row: IntArray, live: IntArray, size: int
+def prefetch(
+    records: Records, subscribers: Records, row: IntArray, wanting: IntArray, size: int
 ) -> int:
-    """Look at what is needed next, all at once: memory then fetches it side by side."""
+    """Touch what is needed next, all at once: memory then fetches it side by side.
+
+    Changes nothing.
+    """
     seen = 0
     for i in range(size):
-        seen ^= records[row[subscribers[live[i]].start]].benefit
+        seen ^= records[row[subscribers[wanting[i]].start]].benefit
     return seen
 
 
 @kernel
 def benefit_order(
     topics: Topics,
-    rows: Rows,
+    arrays: BenefitArrays,
     queue: Queue,
     entries: Entries,
     level: float,
@@ -234,6 +262,8 @@ def benefit_order(
     used: float,
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Serve topics by benefit per price until nothing helps or fits.
+
+    Changes ``topics``, ``arrays`` and ``queue``, which it uses up.
 
     Parameters
     ----------
@@ -248,13 +278,13 @@ def benefit_order(
     # Local arrays, and branches inside this loop: Numba counts references, with a lock each, for
     # what is reached through a tuple and in functions that use arrays in some branches only.
     records, keys, is_settled = topics
-    subscribers, slack, heavy, row, settled_row, audience, followers = rows
+    subscribers, slack, heavy, row, settled_row, audience, followers = arrays
     heap, waiting, link, first = queue
     order = np.empty(len(entries), dtype=np.int32)
     used_after = np.empty(len(entries))
     satisfied_after = np.empty(len(entries))
     risen = np.empty(len(keys), dtype=np.int32)
-    live = np.empty(len(subscribers) + 1, dtype=np.int32)
+    wanting = np.empty(len(subscribers) + 1, dtype=np.int32)
     none_left_out = np.zeros(0, dtype=np.bool_)
     largest_slack = slack.max() if len(slack) else 0.0
     floor, size, num_waiting = NUM_BUCKETS, 0, 0
@@ -298,11 +328,13 @@ def benefit_order(
             used += span.cost
             satisfied += span.alone
             headroom = HEADROOM
-            num_live = list_live(subscribers, followers, span.start, span.heavy, live, 0)
-            num_live = list_live(subscribers, followers, span.light, span.stop, live, num_live)
-            seen ^= look_ahead(records, subscribers, row, live, num_live)
-            for i in range(num_live):
-                number = live[i]
+            num_wanting = list_wanting(subscribers, followers, span.start, span.heavy, wanting, 0)
+            num_wanting = list_wanting(
+                subscribers, followers, span.light, span.stop, wanting, num_wanting
+            )
+            seen ^= prefetch(records, subscribers, row, wanting, num_wanting)
+            for i in range(num_wanting):
+                number = wanting[i]
                 subscriber = subscribers[number]
                 before, unit = subscriber.missing, subscriber.unit
                 missing = before - rate
@@ -357,5 +389,5 @@ def benefit_order(
                     wait_entry(waiting, link, first, num_waiting, entry)
                     num_waiting += 1
             record.ceiling = ceiling_of(keys[topic], record.price)
-    order[served:] = seen & 1  # a use, so that the compiler keeps the looks ahead
+    order[served:] = seen & 1  # a use, so that the compiler keeps the prefetch
     return order[:served], used_after[:served], satisfied_after[:served]

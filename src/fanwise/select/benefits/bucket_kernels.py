@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import IntArray
 from fanwise.arrays.jit import kernel
-from fanwise.select.benefits.queue_kernels import Entries, entry_key, entry_topic
+from fanwise.select.benefits.queue_kernels import Entries, entry_key, entry_topic, lift_entry
 
 Keys = npt.NDArray[np.float32]
 
@@ -44,25 +44,16 @@ def empty_queue(num_topics: int) -> Queue:
 
 @kernel
 def bucket_of(entry: np.uint64) -> int:
-    """The leading bits of an entry."""
+    """The leading bits of an entry. Changes nothing."""
     return int(entry >> np.uint64(48))
 
 
 @kernel
-def lift_entry(heap: Entries, place: int, entry: np.uint64) -> None:
-    """Put an entry into a heap at ``place``, the end, or above it."""
-    while place > 0:
-        parent = (place - 1) >> 2
-        if heap[parent] >= entry:
-            break
-        heap[place] = heap[parent]
-        place = parent
-    heap[place] = entry
-
-
-@kernel
 def tidy_heap(heap: Entries, size: int, keys: Keys) -> int:
-    """Keep one entry of each topic whose key is on record; return how many."""
+    """Keep one entry of each topic whose key is on record; return how many.
+
+    Changes ``heap``.
+    """
     is_kept = np.zeros(len(keys), dtype=np.bool_)
     kept = 0
     for i in range(size):
@@ -77,7 +68,10 @@ def tidy_heap(heap: Entries, size: int, keys: Keys) -> int:
 
 @kernel
 def tidy_waiting(waiting: Entries, link: IntArray, first: IntArray, size: int, keys: Keys) -> int:
-    """Keep one waiting entry of each topic whose key is on record; return how many."""
+    """Keep one waiting entry of each topic whose key is on record; return how many.
+
+    Changes ``waiting``, ``link`` and ``first``.
+    """
     is_kept = np.zeros(len(keys), dtype=np.bool_)
     first[:] = -1
     kept = 0
@@ -100,6 +94,8 @@ def make_room(
 ) -> tuple[int, int]:
     """Make room for some entries, at most one of each topic; return the new sizes.
 
+    Changes ``queue``.
+
     Of all entries of a topic one counts, so there is room once the others are dropped; that costs
     constant time per entry on average.
     """
@@ -115,7 +111,10 @@ def make_room(
 def wait_entry(
     waiting: Entries, link: IntArray, first: IntArray, place: int, entry: np.uint64
 ) -> None:
-    """Put an entry into its list; ``place`` is the next that is free."""
+    """Put an entry into its list; ``place`` is the next that is free.
+
+    Changes ``waiting``, ``link`` and ``first``.
+    """
     bucket = bucket_of(entry)
     waiting[place] = entry
     link[place] = first[bucket]
@@ -133,6 +132,8 @@ def lower_floor(
     bucket: int,
 ) -> tuple[int, int]:
     """Move waiting entries to the empty heap, down to a bucket or until the heap has any.
+
+    Changes ``heap``, ``waiting`` and ``first``.
 
     Returns
     -------

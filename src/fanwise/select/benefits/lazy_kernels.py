@@ -25,7 +25,10 @@ Needs = npt.NDArray[np.float64]
 def topic_gain(
     topic: int, rate: float, indptr: LongArray, followers: IntArray, needs: Needs
 ) -> float:
-    """What serving a topic now adds: weight x min(missing, rate) / tau_v over its followers."""
+    """What serving a topic now adds: weight x min(missing, rate) / tau_v over its followers.
+
+    Changes nothing.
+    """
     gain = 0.0
     for i in range(indptr[topic], indptr[topic + 1]):
         missing = needs[followers[i], 0]
@@ -38,7 +41,7 @@ def topic_gain(
 def queue_gains(
     indptr: LongArray, followers: IntArray, rates: FloatArray, price: FloatArray, needs: Needs
 ) -> Entries:
-    """Return an entry for every topic that gains anything; unsorted."""
+    """Return an entry for every topic that gains anything; unsorted. Changes nothing."""
     entries = np.empty(len(rates), dtype=np.uint64)
     size = 0
     for topic in range(len(rates)):

@@ -23,6 +23,8 @@ SMALLEST_KEY = np.float32(np.finfo(np.float32).tiny)
 def make_key(benefit: float, cost: float) -> np.float32:
     """Benefit per cost to seven digits; 0 only where nothing is gained, infinite where it is free.
 
+    Changes nothing.
+
     Ratios that agree to seven digits tie, and ties go to the smaller id: rounding in sums of shares
     decides nothing.
     """
@@ -36,31 +38,29 @@ def make_key(benefit: float, cost: float) -> np.float32:
 
 @kernel
 def pack_entry(key: np.float32, topic: int) -> np.uint64:
-    """Pack a key and a topic into one comparable integer."""
+    """Pack a key and a topic into one comparable integer. Changes nothing."""
     bits = np.uint64(np.float32(key).view(np.uint32))
     return (bits << np.uint64(32)) | np.uint64(0xFFFFFFFF - int(topic))
 
 
 @kernel
 def entry_topic(entry: np.uint64) -> int:
-    """The topic of an entry."""
+    """The topic of an entry. Changes nothing."""
     return 0xFFFFFFFF - int(entry & np.uint64(0xFFFFFFFF))
 
 
 @kernel
 def entry_key(entry: np.uint64) -> np.float32:
-    """The key of an entry."""
+    """The key of an entry. Changes nothing."""
     return np.uint32(entry >> np.uint64(32)).view(np.float32)
 
 
 @kernel
-def push_entry(heap: Entries, size: int, entry: np.uint64) -> Entries:
-    """Add an entry to a heap of ``size`` entries; return the heap, larger if it was full."""
-    if size == len(heap):
-        larger = np.empty(2 * size, dtype=np.uint64)
-        larger[:size] = heap
-        heap = larger
-    place = size
+def lift_entry(heap: Entries, place: int, entry: np.uint64) -> None:
+    """Put an entry into a heap at ``place``, the end, or above it.
+
+    Changes ``heap``.
+    """
     while place > 0:
         parent = (place - 1) >> 2
         if heap[parent] >= entry:
@@ -68,12 +68,28 @@ def push_entry(heap: Entries, size: int, entry: np.uint64) -> Entries:
         heap[place] = heap[parent]
         place = parent
     heap[place] = entry
+
+
+@kernel
+def push_entry(heap: Entries, size: int, entry: np.uint64) -> Entries:
+    """Add an entry to a heap of ``size`` entries; return the heap, larger if it was full.
+
+    Changes ``heap``, unless it was full.
+    """
+    if size == len(heap):
+        larger = np.empty(2 * size, dtype=np.uint64)
+        larger[:size] = heap
+        heap = larger
+    lift_entry(heap, size, entry)
     return heap
 
 
 @kernel
 def drop_first(heap: Entries, size: int) -> None:
-    """Remove the largest entry; ``size`` entries remain."""
+    """Remove the largest entry; ``size`` entries remain.
+
+    Changes ``heap``.
+    """
     entry = heap[size]
     place = 0
     while True:

@@ -39,7 +39,7 @@ SUM = np.dtype([("benefit", "i8"), ("rate", "f8")])
 """A topic while shares are added up."""
 
 
-class Rows(NamedTuple):
+class BenefitArrays(NamedTuple):
     """Numbered subscribers and their topics, both ways."""
 
     subscribers: Records
@@ -61,7 +61,7 @@ class Needs(NamedTuple):
 
 @kernel
 def share_of(rate: float, per_event: float, unit: float) -> int:
-    """A subscriber's share in whole units: rate / missing of it, at most all."""
+    """A subscriber's share in whole units: rate / missing of it, at most all. Changes nothing."""
     return int(min(rate * per_event, unit))
 
 
@@ -70,6 +70,8 @@ def number_subscribers(
     indptr: LongArray, needs: Needs, heavy_degree: int, numbers: IntArray
 ) -> tuple[int, int, int, int]:
     """Number those who miss something and follow two topics or more, heavy ones first.
+
+    Changes ``numbers``.
 
     Parameters
     ----------
@@ -104,10 +106,13 @@ def number_subscribers(
 
 @kernel
 def place_rows(
-    indptr: LongArray, numbers: IntArray, needs: Needs, level: float, rows: Rows
+    indptr: LongArray, numbers: IntArray, needs: Needs, level: float, arrays: BenefitArrays
 ) -> None:
-    """Fill in the records, with rows that are still empty, one behind the other."""
-    records, slack_of_number, heavies = rows.subscribers, rows.slack, rows.heavy
+    """Fill in the records, with rows that are still empty, one behind the other.
+
+    Changes the records and slack of ``arrays``.
+    """
+    records, slack_of_number, heavies = arrays.subscribers, arrays.slack, arrays.heavy
     missing, slack, unit = needs
     place, settled = 0, 0
     for subscriber in range(len(numbers)):
@@ -139,10 +144,12 @@ def fill_rows(
     sums: Records,
     numbers: IntArray,
     needs: Needs,
-    rows: Rows,
+    arrays: BenefitArrays,
     alone: FloatArray,
 ) -> None:
     """Fill in the rows of some subscribers; topics of rate 0 are left out.
+
+    Changes the records and topics of ``arrays``, ``sums`` and ``alone``.
 
     Parameters
     ----------
@@ -152,7 +159,7 @@ def fill_rows(
     alone
         Units of those that each topic satisfies and that follow no other are added up here.
     """
-    records, heavies, row = rows.subscribers, rows.heavy, rows.topics
+    records, heavies, row = arrays.subscribers, arrays.heavy, arrays.topics
     missing_of_subscriber, slack, unit_of_subscriber = needs
     for subscriber in range(first, last):
         missing, unit = missing_of_subscriber[subscriber], unit_of_subscriber[subscriber]
@@ -191,11 +198,14 @@ def fill_audience(
     followers: IntArray,
     rates: FloatArray,
     numbers: IntArray,
-    rows: Rows,
+    arrays: BenefitArrays,
 ) -> None:
-    """List the numbered followers of some topics; nobody follows a topic of rate 0."""
-    audience, numbered = rows.audience, rows.followers
-    num_heavy = len(rows.heavy)
+    """List the numbered followers of some topics; nobody follows a topic of rate 0.
+
+    Changes the audience and followers of ``arrays``.
+    """
+    audience, numbered = arrays.audience, arrays.followers
+    num_heavy = len(arrays.heavy)
     for topic in range(first, last):
         heavy, light = indptr[topic], indptr[topic + 1]
         if rates[topic] > 0.0:

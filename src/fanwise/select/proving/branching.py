@@ -1,28 +1,42 @@
 """Branch and bound over topics, for small instances: the optimum with a proof anyone can check.
 
-A tree of cases: each inner node takes a topic, served on one side and not on the other. The linear
-program of a case, solved by HiGHS, gives prices of subscribers; what these prove is computed here
-and not taken from the solver, so its tolerances play no part. A case whose bound is no better than
-the best selection known is a leaf. Once all topics are decided a case is a single selection, whose
-bound is its value: the search ends with the true optimum unless its limit on work stops it.
+A node of the tree is a smaller question: some topics are served, some are not, the others are open.
+Each inner node takes an open topic, served on one side and not on the other. The linear program of
+a node, solved by HiGHS, gives prices of subscribers; what these prove is computed here and not
+taken from the solver, so its tolerances play no part. A node whose bound is no better than the best
+selection known is a leaf. Once all topics are decided a node is a single selection, whose bound is
+its value.
+
+Guarantee
+    The optimum with a certificate, up to the gap asked for; or nothing, if there are more leaves
+    than MAX_LEAVES, MAX_WORK or the size of the certificate allow, or time is over.
+
+Complexity
+    Exponential in the topics. A linear program for every node.
+
+References
+----------
+    A. H. Land, A. G. Doig: An automatic method of solving discrete programming problems.
+    Econometrica 28(3), 1960.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray
+from fanwise.planning.highs import Model, Solver, by_row
 from fanwise.planning.problem import Bound
 from fanwise.planning.proof import Proof
-from fanwise.select.problem import Selection
-from fanwise.select.proving.cases import Case, Cases, Lack, Prices
-from fanwise.select.proving.certificate import allowed_bytes, claimed, size_of
-
-Served = npt.NDArray[np.bool_]
+from fanwise.select.problem import Selection, Served
+from fanwise.select.proving.certificate import allowed_bytes, size_of
+from fanwise.select.proving.nodes import Lack, Node, NodeEvaluator
+from fanwise.select.relaxing.knapsack import Prices, prices_within
+from fanwise.select.rounding import claimed
 
 MAX_PAIRS = 2_000
 """Instances that are searched through at all."""
@@ -43,14 +57,21 @@ class Settled(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """A case that need not be looked into: its prices and its bound."""
+    """A node that need not be looked into: its prices and its bound."""
 
     prices: Prices
     change_price: float
     bound: float
 
 
-def branch(problem: Selection, start: Served, *, gap: float = 0.0, prefix: str = "") -> Settled:
+def branch(
+    problem: Selection,
+    start: Served,
+    *,
+    gap: float = 0.0,
+    prefix: str = "",
+    is_late: Callable[[], bool] = lambda: False,
+) -> Settled:
     """Search for the best selection and prove it, from one that is admitted.
 
     Parameters
@@ -59,8 +80,10 @@ def branch(problem: Selection, start: Served, *, gap: float = 0.0, prefix: str =
         The certified gap that is good enough.
     prefix
         What the names of the proof's tables begin with.
+    is_late
+        Asked before every node whether to give up.
     """
-    search = _Search(problem, start, gap)
+    search = _Search(problem, start, gap, is_late)
     search.run()
     if search.has_given_up:
         return Settled(search.served, None)
@@ -72,11 +95,13 @@ def branch(problem: Selection, start: Served, *, gap: float = 0.0, prefix: str =
 
 
 class _Search:
-    def __init__(self, problem: Selection, start: Served, gap: float) -> None:
+    def __init__(
+        self, problem: Selection, start: Served, gap: float, is_late: Callable[[], bool]
+    ) -> None:
         self.problem = problem
         self.served, self.value = start, problem.net_value(start)
-        self._gap = gap
-        self._cases = Cases(problem)
+        self._gap, self._is_late = gap, is_late
+        self._evaluator = NodeEvaluator(problem)
         self._tree: list[int] = []
         self._leaves: list[Leaf] = []
         workload = problem.workload
@@ -86,19 +111,22 @@ class _Search:
         self.has_given_up = self._most < 1
 
     def run(self) -> None:
-        """Look at cases, those with the topic served first, until none is left."""
-        left = [] if self.has_given_up else [self._cases.first()]
+        """Examine nodes, those with the topic served first, until none is left."""
+        left = [] if self.has_given_up else [self._evaluator.first()]
         while left:
-            case = left.pop()
-            topic = self._look(case)
+            if self._is_late():
+                self.has_given_up = True
+                return
+            node = left.pop()
+            topic = self._examine(node)
             self._tree.append(topic)
             if len(self._leaves) + len(left) >= self._most:
                 self.has_given_up = True
                 return
             if topic >= 0:
-                with_it, without = case.served.copy(), case.dropped.copy()
+                with_it, without = node.served.copy(), node.dropped.copy()
                 with_it[topic] = without[topic] = True
-                left += [Case(case.served, without), Case(with_it, case.dropped)]
+                left += [Node(node.served, without), Node(with_it, node.dropped)]
 
     def bound(self) -> float:
         """Return what the leaves prove together."""
@@ -118,26 +146,26 @@ class _Search:
             tables[f"{prefix}changes"] = pa.table({"price": change_prices})
         return tables
 
-    def _look(self, case: Case) -> int:
-        """Make a leaf of a case and return -1, or return the topic to branch on."""
+    def _examine(self, node: Node) -> int:
+        """Make a leaf of a node and return -1, or return the topic to branch on."""
         nothing = np.zeros(len(self.problem.demand), dtype=np.float32)
-        if self._cases.is_empty(case):
+        if self._evaluator.is_empty(node):
             self._leaves.append(Leaf(nothing, self.problem.change_price or 0.0, -np.inf))
             return -1
-        lack = self._cases.lack(case)
-        answer = _solve_relaxation(self._cases, case, lack)
-        self._offer(case.served)
-        chosen = case.served.copy()
-        chosen[case.left[answer.shares > 0.5]] = True
+        lack = self._evaluator.lack(node)
+        answer = _solve_relaxation(self._evaluator, node, lack)
+        self._offer(node.served)
+        chosen = node.served.copy()
+        chosen[node.left[answer.shares > 0.5]] = True
         self._offer(chosen)
-        bound = self._cases.bound(case, lack, answer.prices, answer.change_price)
-        if self._is_good_enough(bound) or not len(case.left):
+        bound = self._evaluator.bound(node, lack, answer.prices, answer.change_price)
+        if self._is_good_enough(bound) or not len(node.left):
             self._leaves.append(Leaf(answer.prices, answer.change_price, bound))
             return -1
         # The least decided topic; where all are, the one that is worth most.
         worth = answer.worth / max(float(answer.worth.max()), 1e-300)
         doubt = np.abs(answer.shares - 0.5) - 1e-6 * worth
-        return int(case.left[np.argmin(doubt)])
+        return int(node.left[np.argmin(doubt)])
 
     def _offer(self, served: Served) -> None:
         if not self.problem.admits(served):
@@ -161,22 +189,24 @@ class _Relaxed(NamedTuple):
     worth: FloatArray
 
 
-def _solve_relaxation(cases: Cases, case: Case, lack: Lack) -> _Relaxed:
-    """Solve the linear program of a case: shares x_t and satisfaction z_v <= c_v + sum b_vt x_t."""
-    problem, left = cases.problem, case.left
+def _solve_relaxation(evaluator: NodeEvaluator, node: Node, lack: Lack) -> _Relaxed:
+    """Solve the linear program of a node: shares x_t and satisfaction z_v <= c_v + sum b_vt x_t."""
+    problem, left = evaluator.problem, node.left
     price = problem.change_price or 0.0
     prices = np.zeros(len(problem.demand), dtype=np.float32)
     if not len(left):
         # Nothing is left to choose: who lacks something pays all it has.
-        return _Relaxed(_rounded_down(problem.weight, problem), price, np.zeros(0), np.zeros(0))
+        return _Relaxed(
+            prices_within(problem.weight, problem.weight), price, np.zeros(0), np.zeros(0)
+        )
     wanting = np.flatnonzero((problem.weight > 0) & (lack.constant < 1))
-    unit = max(cases.room(case), 1e-300)
+    unit = max(evaluator.room(node), 1e-300)
     place = np.full(len(problem.cost), -1, dtype=np.int64)
     place[left] = np.arange(len(left))
     of_row = np.full(len(problem.demand), -1, dtype=np.int64)
     of_row[wanting] = np.arange(len(wanting))
     used = lack.slope > 0
-    rows, columns = of_row[cases.rows[used]], place[cases.topics[used]]
+    rows, columns = of_row[evaluator.rows[used]], place[evaluator.topics[used]]
     values = -lack.slope[used]
     inside = (rows >= 0) & (columns >= 0)
     rows, columns, values = rows[inside], columns[inside], values[inside]
@@ -189,63 +219,26 @@ def _solve_relaxation(cases: Cases, case: Case, lack: Lack) -> _Relaxed:
     if problem.max_changes is not None:
         rows = np.concatenate([rows, np.full(len(left), many + 1)])
         columns = np.concatenate([columns, np.arange(len(left))])
-        values = np.concatenate([values, cases.fixed.sign[left]])
-        decided = float(cases.fixed.sign[case.served].sum())
-        upper.append(problem.max_changes - cases.fixed.num_before - decided)
-    answer = _run_highs(
-        rows,
-        columns,
-        values,
-        np.array(upper),
-        np.concatenate([-price * cases.fixed.sign[left], problem.weight[wanting]]),
+        values = np.concatenate([values, evaluator.fixed.sign[left]])
+        decided = float(evaluator.fixed.sign[node.served].sum())
+        upper.append(problem.max_changes - evaluator.fixed.num_before - decided)
+    model = Model(
+        cost=np.concatenate([-price * evaluator.fixed.sign[left], problem.weight[wanting]]),
+        lower=np.zeros(len(left) + many),
+        upper=np.ones(len(left) + many),
+        matrix=by_row(rows, columns, values, len(upper)),
+        row_lower=np.full(len(upper), -np.inf),
+        row_upper=np.array(upper),
+        is_maximised=True,
     )
-    if answer is None:
+    answer = Solver(model).solve()
+    if answer.status != "optimal":
         return _Relaxed(prices, price, np.full(len(left), 0.5), np.zeros(len(left)))
-    shares, duals = answer
+    shares, duals = answer.values, answer.duals
     prices[wanting] = np.abs(duals[:many])
     change = float(abs(duals[many + 1])) if problem.max_changes is not None else price
     worth = np.zeros(len(left) + many)
     np.add.at(worth, columns, np.abs(values))
-    return _Relaxed(_rounded_down(prices, problem), change, shares[: len(left)], worth[: len(left)])
-
-
-def _rounded_down(prices: npt.NDArray[Any], problem: Selection) -> Prices:
-    """Return prices as float32, no higher than the weights."""
-    rounded: Prices = np.minimum(prices, problem.weight).astype(np.float32)
-    too_high = rounded > problem.weight
-    rounded[too_high] = np.nextafter(rounded[too_high], np.float32(0.0))
-    return rounded
-
-
-def _run_highs(
-    rows: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int64],
-    values: FloatArray,
-    upper: FloatArray,
-    profit: FloatArray,
-) -> tuple[FloatArray, FloatArray] | None:
-    """Maximise over variables between 0 and 1 under rows <= upper; None where HiGHS fails."""
-    import highspy
-
-    order = np.argsort(rows, kind="stable")
-    starts = np.searchsorted(rows[order], np.arange(len(upper) + 1))
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(profit), len(upper)
-    model.col_cost_ = profit
-    model.col_lower_, model.col_upper_ = np.zeros(len(profit)), np.ones(len(profit))
-    model.row_lower_ = np.full(len(upper), -highspy.kHighsInf)
-    model.row_upper_ = upper
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = starts.astype(np.int32)
-    model.a_matrix_.index_ = columns[order].astype(np.int32)
-    model.a_matrix_.value_ = values[order]
-    model.sense_ = highspy.ObjSense.kMaximize
-    solver = highspy.Highs()
-    solver.silent()
-    solver.setOptionValue("threads", 1)
-    solver.passModel(model)
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    solution = solver.getSolution()
-    return np.asarray(solution.col_value), np.asarray(solution.row_dual)
+    return _Relaxed(
+        prices_within(prices, problem.weight), change, shares[: len(left)], worth[: len(left)]
+    )

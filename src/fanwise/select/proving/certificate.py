@@ -18,25 +18,19 @@ import pyarrow.parquet as pq
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import most_within
 from fanwise.planning.problem import Bound
 from fanwise.planning.proof import Proof
 from fanwise.select.problem import Selection
 from fanwise.select.relaxing.gain_cuts import find_gains, mix_row
 from fanwise.select.relaxing.inequalities import ENOUGH, Parts, Sets
-from fanwise.select.relaxing.relaxation import (
-    Fixed,
-    Hints,
-    Prices,
-    fractional_knapsack,
-)
-from fanwise.select.whole import counts_heads, whole
-from fanwise.workload.topic import RELATIVE_TOLERANCE
+from fanwise.select.relaxing.knapsack import FixedTopics, Prices, fractional_knapsack
+from fanwise.select.relaxing.relaxation import Hints
+from fanwise.select.rounding import claimed
 
 Rule = Literal["everybody", "paper", "alone"]
 """The bound of Setty et al.; the knapsack over topics that each give what they would alone."""
 
-ROUNDING = 1e-11
-"""Raised by this much before rounding down: sums added in another order still carry the claim."""
 BYTES_EACH, FREE_BYTES = 16, 16 * 1024
 """How large tables may be: this much a subscriber and topic, and never too large below the rest."""
 LEAST_PRICE = 1e-10
@@ -60,7 +54,7 @@ def certify(problem: Selection, hints: Hints | None, prefix: str = "") -> Bound:
     """
     total = claimed(problem, float(problem.weight.sum()))
     rule = {prefix + name: table for name, table in rule_tables("everybody").items()}
-    nothing = Bound(total, Proof(kind="duals", tables=rule, proves=total))
+    nothing = certify_by_tables(total, rule)
     if hints is None:
         return nothing
     most = hints.inequalities.parts.shape[1]
@@ -75,12 +69,17 @@ def certify(problem: Selection, hints: Hints | None, prefix: str = "") -> Bound:
     if bound >= total and hints.change_price == 0:
         return nothing
     named = {prefix + name: table for name, table in tables.items()}
-    return Bound(bound, Proof(kind="duals", tables=named, proves=bound))
+    return certify_by_tables(bound, named)
 
 
 def certify_by_rule(bound: float, rule: Rule) -> Bound:
     """Return a bound that follows from the workload alone, with a certificate that names it."""
-    return Bound(bound, Proof(kind="duals", tables=rule_tables(rule), proves=bound))
+    return certify_by_tables(bound, rule_tables(rule))
+
+
+def certify_by_tables(bound: float, tables: dict[str, pa.Table]) -> Bound:
+    """Return a bound with the tables of prices, or the rule, that prove it."""
+    return Bound(bound, Proof(kind="duals", tables=tables, proves=bound))
 
 
 def rule_tables(rule: Rule) -> dict[str, pa.Table]:
@@ -98,11 +97,6 @@ def rest_on_solver(checked: Bound, bound: float) -> Bound:
     if checked.proof is None:
         return Bound(bound)
     return Bound(bound, replace(checked.proof, kind="solver"))
-
-
-def claimed(problem: Selection, bound: float) -> float:
-    """Return the bound to claim: whole where heads are counted, the same in any order of sums."""
-    return whole(problem, bound + ROUNDING * abs(bound)) if counts_heads(problem) else bound
 
 
 def allowed_bytes(problem: Selection) -> int:
@@ -169,8 +163,8 @@ def value_of(problem: Selection, stored: Stored) -> float:
         problem.metric == "binary",
         profit,
     )
-    fixed, price = Fixed(problem), stored.change_price
-    limit = problem.limit * (1 + RELATIVE_TOLERANCE)
+    fixed, price = FixedTopics(problem), stored.change_price
+    limit = most_within(problem.limit)
     profit, room, value = fixed.split(profit - price * fixed.sign, limit)
     value += float(problem.weight.sum()) - paid
     value += price * ((problem.max_changes or 0) - fixed.num_before)
@@ -181,7 +175,10 @@ def value_of(problem: Selection, stored: Stored) -> float:
 def keep_largest(
     indptr: LongArray, sets: Sets, parts: Parts, prices: Prices, kept: Sets, kept_parts: Parts
 ) -> None:
-    """Write the sets with the largest parts, largest first, of those that have a price."""
+    """Write the sets with the largest parts, largest first, of those that have a price.
+
+    Changes ``kept`` and ``kept_parts``.
+    """
     most = kept_parts.shape[1]
     for subscriber in range(len(indptr) - 1):
         if prices[subscriber] <= 0.0:
@@ -213,7 +210,10 @@ def add_certified(
     is_binary: bool,
     profit: FloatArray,
 ) -> float:
-    """Add up what subscribers pay for each topic; return what they pay in all."""
+    """Add up what subscribers pay for each topic; return what they pay in all.
+
+    Changes ``profit``.
+    """
     widest = 0
     for subscriber in range(len(indptr) - 1):
         widest = max(widest, indptr[subscriber + 1] - indptr[subscriber])
@@ -241,7 +241,10 @@ def add_certified(
 def mix_covers(
     interests: IntArray, rates: FloatArray, need: float, sets: Sets, parts: Parts, mixed: FloatArray
 ) -> None:
-    """Write one subscriber's mixed coefficients of knapsack-cover inequalities."""
+    """Write one subscriber's mixed coefficients of knapsack-cover inequalities.
+
+    Changes ``mixed``.
+    """
     size = len(interests)
     mixed[:size] = 0.0
     total = 0.0

@@ -15,25 +15,26 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
+from fanwise.arrays.tolerance import most_within
 from fanwise.progress import SILENT, Progress
-from fanwise.select.coverage import paper_bounds
+from fanwise.select.bounds import paper_bounds
 from fanwise.select.greedy import Trajectory, greedy_binary
 from fanwise.select.problem import Selection
 from fanwise.select.relaxing.covers import plain_inequalities
+from fanwise.select.relaxing.knapsack import fractional_knapsacks
 from fanwise.select.relaxing.relaxation import ROUNDING, Relaxation
 from fanwise.select.relaxing.tightening import fit_to, tighten
-from fanwise.select.whole import whole
-from fanwise.workload.topic import RELATIVE_TOLERANCE
+from fanwise.select.rounding import rounded_down
 
 MAX_STOPS = 24
 """Capacities that the walk stops at; those between take what was proven on the way."""
 ITERATIONS = 5
-"""Between two looks at the bounds."""
-FIRST_LOOKS, FIRST_TIGHTENINGS = 3, 3
-MIN_LOOKS = 3
-MAX_LOOKS = 12
+"""Between two proofs of bounds."""
+FIRST_PROOFS, FIRST_TIGHTENINGS = 3, 3
+MIN_PROOFS = 3
+MAX_PROOFS = 12
 WORTHWHILE = 1e-3
-"""The walk stays while a look lowers the bound here by this much."""
+"""The walk stays while a proof lowers the bound here by this much."""
 
 
 def capacity_bounds(
@@ -67,7 +68,7 @@ def capacity_bounds(
                 step.advance()
     except KeyboardInterrupt:
         is_interrupted = True
-    bounds = np.array([whole(problem, bound) for bound in walk.bounds.tolist()])
+    bounds = np.array([rounded_down(problem, bound) for bound in walk.bounds.tolist()])
     return bounds, is_interrupted
 
 
@@ -98,7 +99,7 @@ class Walk(Relaxation):
         super().__init__(problem)
         self.limits = limits
         self.bounds: FloatArray = np.full(len(limits), self._total)
-        self._rooms = limits * (1 + RELATIVE_TOLERANCE)
+        self._rooms = most_within(limits)
         self._rooms -= float(problem.cost[problem.is_pinned].sum())
 
     def prove_without_iterations(self) -> None:
@@ -107,37 +108,37 @@ class Walk(Relaxation):
         if paper is not None:
             np.minimum(self.bounds, paper, out=self.bounds)
         self.use(plain_inequalities(self.problem))
-        self.look()
+        self.prove()
 
     def begin(self, limit: float, run: Trajectory | None) -> None:
         """Find prices and inequalities for a first capacity."""
         self.aim(limit)
-        self._improve(FIRST_LOOKS)
+        self._improve(FIRST_PROOFS)
         if self.problem.metric == "binary":
             run = greedy_binary(self.problem) if run is None else run
             fit_to(self, served_within(self.problem, run, limit))
-            self.look()
+            self.prove()
         for _ in range(FIRST_TIGHTENINGS):
-            self._improve(FIRST_LOOKS)
+            self._improve(FIRST_PROOFS)
             tighten(self)
 
     def stay(self, limit: float) -> None:
         """Improve the prices at one capacity while that lowers its bound."""
         self.aim(limit)
         here = self.limits == limit
-        for look in range(MAX_LOOKS):
+        for proof in range(MAX_PROOFS):
             before = float(self.bounds[here].min())
             self._improve(1)
             gained = before - float(self.bounds[here].min())
-            if look + 1 >= MIN_LOOKS and gained <= WORTHWHILE * before:
+            if proof + 1 >= MIN_PROOFS and gained <= WORTHWHILE * before:
                 break
             tighten(self)
 
     def aim(self, limit: float) -> None:
         """Change the capacity that prices and shares are improved for."""
-        self._limit = limit * (1 + RELATIVE_TOLERANCE)
+        self._limit = most_within(limit)
 
-    def look(self) -> None:
+    def prove(self) -> None:
         """Prove a bound for every capacity with the current prices."""
         profit, _, pinned = self._fixed.split(self._profit, 0.0)
         paid = float(np.dot(self.prices, 1.0 - self._constants.astype(np.float64)))
@@ -146,34 +147,15 @@ class Walk(Relaxation):
         bounds += ROUNDING * (self._total + np.abs(bounds))
         np.minimum(self.bounds, bounds, out=self.bounds)
 
-    def _improve(self, looks: int) -> None:
-        for _ in range(looks):
+    def _improve(self, proofs: int) -> None:
+        for _ in range(proofs):
             self.iterate(ITERATIONS)
-            self.look()
-
-
-def fractional_knapsacks(profit: FloatArray, cost: FloatArray, limits: FloatArray) -> FloatArray:
-    """Return the most profit within each limit when topics may be taken in part.
-
-    One sort for all limits. Topics come by profit per cost, so sums of them at these limits lie on
-    a concave, piecewise linear curve.
-    """
-    free = cost <= 0
-    base = float(np.maximum(profit[free], 0.0).sum())
-    paid = np.flatnonzero(~free & (profit > 0))
-    ratio = profit[paid] / cost[paid]
-    order = np.argsort(-ratio, kind="stable")
-    spent = np.append(0.0, np.cumsum(cost[paid[order]]))
-    gained = np.append(0.0, np.cumsum(profit[paid[order]]))
-    slope = np.append(ratio[order], 0.0)
-    last = np.maximum(np.searchsorted(spent, limits, side="right") - 1, 0)
-    total: FloatArray = base + gained[last] + slope[last] * np.maximum(limits - spent[last], 0.0)
-    return total
+            self.prove()
 
 
 def served_within(problem: Selection, run: Trajectory, limit: float) -> npt.NDArray[np.bool_]:
     """Return the topics that a run served before its cost passed a capacity."""
     served = problem.is_pinned.copy()
-    most = limit * (1 + RELATIVE_TOLERANCE)
+    most = most_within(limit)
     served[run.order[: int(np.searchsorted(run.used, most, side="right"))]] = True
     return served

@@ -21,6 +21,8 @@ Coefficients are float32, rounded up, which keeps the inequalities valid.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -59,24 +61,29 @@ def cover_inequalities(problem: Selection, served: npt.NDArray[np.bool_]) -> Ine
 
 def separate(problem: Selection, shares: FloatArray, inequalities: Inequalities) -> int:
     """Mix in, in place, inequalities that the shares break worse; return for how many."""
+    changed = inequalities.sets, inequalities.parts, inequalities.coefficients
+    return mix_in(problem, shares, mix_broken, *changed)
+
+
+def mix_in(
+    problem: Selection,
+    shares: FloatArray,
+    mix: Callable[..., int],
+    *changed: npt.NDArray[np.generic],
+) -> int:
+    """Let a kernel mix in inequalities of all subscribers, on all cores; return for how many.
+
+    Parameters
+    ----------
+    changed
+        The arrays of the inequalities that the kernel changes.
+    """
     workload = problem.workload
-    interests = workload.interests
-    demand = problem.demand * ENOUGH
+    interests, demand = workload.interests, problem.demand * ENOUGH
     widest = int(np.diff(interests.indptr).max(initial=0))
 
     def work(piece: tuple[int, int]) -> int:
-        return mix_broken(
-            *interests,
-            workload.rates,
-            demand,
-            shares,
-            piece[0],
-            piece[1],
-            widest,
-            inequalities.sets,
-            inequalities.parts,
-            inequalities.coefficients,
-        )
+        return mix(*interests, workload.rates, demand, shares, *piece, widest, *changed)
 
     return sum(in_threads(work, cut_rows(interests.indptr, PIECES)))
 
@@ -109,7 +116,10 @@ def choose_covers(
     sets: Sets,
     parts: Parts,
 ) -> None:
-    """Fit the sets of some subscribers, all empty so far, to a selection."""
+    """Fit the sets of some subscribers, all empty so far, to a selection.
+
+    Changes ``sets`` and ``parts``.
+    """
     critical = np.empty(NUM_SETS, dtype=np.int64)
     for subscriber in range(first, last):
         start, stop = indptr[subscriber], indptr[subscriber + 1]
@@ -156,7 +166,10 @@ def fill_covers(
     parts: Parts,
     coefficients: Coefficients,
 ) -> None:
-    """Write the coefficients of knapsack-cover inequalities for the pairs of some subscribers."""
+    """Write the coefficients of knapsack-cover inequalities for the pairs of some subscribers.
+
+    Changes ``coefficients``.
+    """
     short = np.empty(NUM_SETS)
     for subscriber in range(first, last):
         start, stop = indptr[subscriber], indptr[subscriber + 1]
@@ -181,7 +194,10 @@ def fill_cover(
     short: FloatArray,
     coefficients: Coefficients,
 ) -> None:
-    """Write one subscriber's coefficients; ``short`` is room for what its sets fall short by."""
+    """Write one subscriber's coefficients; ``short`` is room for what its sets fall short by.
+
+    Changes ``short`` and ``coefficients``.
+    """
     if need <= 0.0:
         coefficients[:] = 0.0
         return
@@ -205,7 +221,10 @@ def fill_cover(
 def order_by_share(
     interests: IntArray, shares: FloatArray, rates: FloatArray, order: LongArray, keys: FloatArray
 ) -> None:
-    """Order one subscriber's topics by share, then rate, both descending."""
+    """Order one subscriber's topics by share, then rate, both descending.
+
+    Changes ``order`` and ``keys``.
+    """
     size = len(interests)
     for i in range(size):
         keys[i] = shares[interests[i]]
@@ -242,7 +261,10 @@ def mix_broken(
     parts: Parts,
     coefficients: Coefficients,
 ) -> int:
-    """Mix in the inequality of the largest shares for subscribers where it is broken worse."""
+    """Mix in the inequality of the largest shares for subscribers where it is broken worse.
+
+    Changes ``sets``, ``parts`` and ``coefficients``.
+    """
     order = np.empty(widest, dtype=np.int64)
     keys = np.empty(widest)
     is_inside = np.empty(widest, dtype=np.bool_)

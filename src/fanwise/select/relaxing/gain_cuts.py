@@ -19,11 +19,9 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.arrays.threads import cut_rows, in_threads
 from fanwise.select.problem import Selection
-from fanwise.select.relaxing.covers import PIECES, order_by_share
+from fanwise.select.relaxing.covers import mix_in, order_by_share
 from fanwise.select.relaxing.inequalities import (
-    ENOUGH,
     ROUND_UP,
     Coefficients,
     Inequalities,
@@ -40,27 +38,8 @@ BROKEN = 1e-5
 
 def fit_gains(problem: Selection, shares: FloatArray, inequalities: Inequalities) -> int:
     """Mix in, in place, inequalities that the shares break worse; return for how many."""
-    workload = problem.workload
-    interests = workload.interests
-    demand = problem.demand * ENOUGH
-    widest = int(np.diff(interests.indptr).max(initial=0))
-
-    def work(piece: tuple[int, int]) -> int:
-        return mix_gains(
-            *interests,
-            workload.rates,
-            demand,
-            shares,
-            piece[0],
-            piece[1],
-            widest,
-            inequalities.sets,
-            inequalities.parts,
-            inequalities.coefficients,
-            inequalities.constants,
-        )
-
-    return sum(in_threads(work, cut_rows(interests.indptr, PIECES)))
+    changed = inequalities.sets, inequalities.parts, inequalities.coefficients
+    return mix_in(problem, shares, mix_gains, *changed, inequalities.constants)
 
 
 @kernel
@@ -78,7 +57,10 @@ def mix_gains(
     coefficients: Coefficients,
     constants: Coefficients,
 ) -> int:
-    """Mix in the best inequality of a prefix by shares for subscribers where it is broken."""
+    """Mix in the best inequality of a prefix by shares for subscribers where it is broken.
+
+    Changes ``sets``, ``parts``, ``coefficients`` and ``constants``.
+    """
     order = np.empty(widest, dtype=np.int64)
     keys = np.empty(widest)
     share = np.empty(widest)
@@ -136,7 +118,10 @@ def mix_gains(
 def find_gains(
     interests: IntArray, rates: FloatArray, need: float, share: FloatArray, last_gain: FloatArray
 ) -> None:
-    """Write what each topic of a subscriber gives alone, and what it gives last of all."""
+    """Write what each topic of a subscriber gives alone, and what it gives last of all.
+
+    Changes ``share`` and ``last_gain``.
+    """
     total = 0.0
     for i in range(len(interests)):
         share[i] = rates[interests[i]] / need
@@ -149,7 +134,10 @@ def find_gains(
 def mix_row(
     sets: Sets, parts: Parts, share: FloatArray, last_gain: FloatArray, mixed: FloatArray
 ) -> float:
-    """Write one subscriber's mixed coefficients; return its constant."""
+    """Write one subscriber's mixed coefficients; return its constant.
+
+    Changes ``mixed``.
+    """
     size = len(sets)
     total, constant = 0.0, 0.0
     mixed[:size] = 0.0

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.select.problem import Selection
-from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 Coefficients = npt.NDArray[np.float32]
 Sets = npt.NDArray[np.uint8]
@@ -78,6 +78,8 @@ class Inequalities:
 def make_room(parts: Parts) -> int:
     """Find the place of one more set in a mix, and give it half of the mix.
 
+    Changes ``parts``.
+
     The others keep their proportions as far as bytes can hold them; what becomes too small goes.
     """
     total = 0
@@ -98,7 +100,10 @@ def make_room(parts: Parts) -> int:
 
 @kernel
 def put_set(sets: Sets, place: int, is_inside: npt.NDArray[np.bool_]) -> None:
-    """Write one set of a subscriber over what was in its place."""
+    """Write one set of a subscriber over what was in its place.
+
+    Changes ``sets``.
+    """
     bit = np.uint8(1 << place)
     for i in range(len(sets)):
         if is_inside[i]:

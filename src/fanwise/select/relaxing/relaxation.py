@@ -7,8 +7,20 @@ t. For *any* prices 0 <= u_v <= w_v, the optimum is at most
     sum of (w_v - u_v (1 - c_v)) + the fractional knapsack over topics with G_t = sum of u_v b_vt,
 
 so every iterate proves a bound, however far from converged. Prices and shares are improved by the
-primal-dual hybrid gradient method with diagonal steps (Chambolle and Pock 2011; Pock and Chambolle
-2011): one pass over the pairs by subscriber, one by topic, per iteration, on all cores.
+primal-dual hybrid gradient method with diagonal steps.
+
+Guarantee
+    Every bound holds, whatever the number of iterations.
+
+Complexity
+    One pass over the pairs by subscriber and one by topic per iteration, on all cores; a sort of
+    the topics per bound.
+
+References
+----------
+    A. Chambolle, T. Pock: A first-order primal-dual algorithm for convex problems with applications
+    to imaging. Journal of Mathematical Imaging and Vision 40, 2011. T. Pock, A. Chambolle: Diagonal
+    preconditioning for first order primal-dual algorithms in convex optimization. ICCV 2011.
 """
 
 from __future__ import annotations
@@ -18,14 +30,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fanwise.arrays.csr import FloatArray, IntArray, LongArray
-from fanwise.arrays.jit import kernel
+from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.threads import cut_rows, in_threads
+from fanwise.arrays.tolerance import most_within
 from fanwise.select.problem import Selection
 from fanwise.select.relaxing.inequalities import Coefficients, Inequalities
-from fanwise.workload.topic import RELATIVE_TOLERANCE
-
-Prices = npt.NDArray[np.float32]
+from fanwise.select.relaxing.knapsack import FixedTopics, Prices, fractional_knapsack, prices_within
+from fanwise.select.relaxing.relaxation_kernels import (
+    add_profits,
+    move_prices,
+    project_shares,
+    scatter_values,
+    sum_coefficients,
+)
 
 PIECES = 8
 ROUNDING = 1e-10
@@ -63,15 +80,15 @@ class Relaxation:
 
     def __init__(self, problem: Selection) -> None:
         self.problem = problem
-        self._fixed = Fixed(problem)
+        self._fixed = FixedTopics(problem)
         self.change_price = problem.change_price or 0.0
-        self.prices = price_ceiling(problem)
+        self.prices = prices_within(problem.weight, problem.weight)
         self._ceiling = self.prices.copy()
         self._total = float(problem.weight.sum())
         self.shares = np.zeros(problem.workload.num_topics)
         self.best = self._total
         self.hints: Hints | None = None
-        self._limit = problem.limit * (1 + RELATIVE_TOLERANCE)
+        self._limit = most_within(problem.limit)
         self._rows = cut_rows(problem.workload.interests.indptr, PIECES)
         self._columns = cut_rows(problem.workload.followers.indptr, PIECES)
         self._theta = 0.0
@@ -190,177 +207,3 @@ class Relaxation:
             self._columns,
         )
         return profit
-
-
-def price_ceiling(problem: Selection) -> Prices:
-    """Return the highest prices: the weights, rounded down to float32."""
-    prices: Prices = problem.weight.astype(np.float32)
-    too_high = prices > problem.weight
-    prices[too_high] = np.nextafter(prices[too_high], np.float32(0.0))
-    return prices
-
-
-class Fixed:
-    """Topics with a say of their own: pinned, excluded, served before.
-
-    Attributes
-    ----------
-    sign
-        Per topic, how the number of changes moves when it is served: 1, or -1 if it was before.
-    num_before
-        How many topics were served before.
-    """
-
-    def __init__(self, problem: Selection) -> None:
-        self._problem = problem
-        was_served = problem.was_served
-        if was_served is None:
-            was_served = np.zeros(problem.workload.num_topics, dtype=bool)
-        self.sign: FloatArray = np.where(was_served, -1.0, 1.0)
-        self.num_before = int(np.count_nonzero(was_served))
-
-    def force(self, wish: FloatArray, weight: FloatArray) -> None:
-        """Change wished shares and what capacity takes off them, so that fixed topics obey."""
-        if self._problem.has_fixed_topics:
-            wish[self._problem.is_excluded] = 0.0
-            wish[self._problem.is_pinned] = 1.0
-            weight[self._problem.is_pinned] = 0.0
-
-    def split(self, profit: FloatArray, limit: float) -> tuple[FloatArray, float, float]:
-        """Return profits of the topics left to choose, the capacity left, the pinned profit."""
-        if not self._problem.has_fixed_topics:
-            return profit, limit, 0.0
-        pinned = self._problem.is_pinned
-        left = np.where(pinned | self._problem.is_excluded, 0.0, profit)
-        room = max(0.0, limit - float(self._problem.cost[pinned].sum()))
-        return left, room, float(profit[pinned].sum())
-
-
-def fractional_knapsack(profit: FloatArray, cost: FloatArray, limit: float) -> float:
-    """Return the most profit within a limit when topics may be taken in part."""
-    free = cost <= 0
-    total = float(np.maximum(profit[free], 0.0).sum())
-    paid = np.flatnonzero(~free & (profit > 0))
-    order = paid[np.argsort(-(profit[paid] / cost[paid]), kind="stable")]
-    spent = np.cumsum(cost[order])
-    whole = int(np.searchsorted(spent, limit, side="right"))
-    total += float(profit[order[:whole]].sum())
-    if whole < len(order):
-        left = limit - (spent[whole - 1] if whole else 0.0)
-        total += float(profit[order[whole]]) * max(left, 0.0) / float(cost[order[whole]])
-    return total
-
-
-@kernel
-def scatter_values(
-    indptr: LongArray,
-    interests: IntArray,
-    values: Coefficients,
-    topic_indptr: LongArray,
-    transposed: Coefficients,
-) -> None:
-    """Write the values of the subscriber CSR in the order of the topic CSR."""
-    cursor = topic_indptr[:-1].copy()
-    for subscriber in range(len(indptr) - 1):
-        for i in range(indptr[subscriber], indptr[subscriber + 1]):
-            topic = interests[i]
-            transposed[cursor[topic]] = values[i]
-            cursor[topic] += 1
-
-
-@kernel
-def sum_coefficients(
-    indptr: LongArray, coefficients: Coefficients, first: int, last: int, sums: Prices
-) -> None:
-    """Add up the coefficients of some subscribers."""
-    for row in range(first, last):
-        total = 0.0
-        for i in range(indptr[row], indptr[row + 1]):
-            total += coefficients[i]
-        sums[row] = total
-
-
-@kernel
-def move_prices(
-    indptr: LongArray,
-    interests: IntArray,
-    coefficients: Coefficients,
-    constants: Prices,
-    shares: npt.NDArray[np.float32],
-    prices: Prices,
-    step: Prices,
-    ceiling: Prices,
-    first: int,
-    last: int,
-    moved: Prices,
-) -> None:
-    """Raise the prices of subscribers that the shares leave short, lower the others'."""
-    for subscriber in range(first, last):
-        got = constants[subscriber]
-        for i in range(indptr[subscriber], indptr[subscriber + 1]):
-            got += coefficients[i] * shares[interests[i]]
-        price = prices[subscriber] + step[subscriber] * (np.float32(1.0) - got)
-        moved[subscriber] = min(max(price, np.float32(0.0)), ceiling[subscriber])
-
-
-@kernel
-def add_profits(
-    indptr: LongArray,
-    followers: IntArray,
-    coefficients: Coefficients,
-    prices: Prices,
-    first: int,
-    last: int,
-    profit: FloatArray,
-) -> None:
-    """Add up what the followers of some topics pay for them."""
-    for topic in range(first, last):
-        total = 0.0
-        for i in range(indptr[topic], indptr[topic + 1]):
-            total += coefficients[i] * prices[followers[i]]
-        profit[topic] = total
-
-
-@kernel
-def project_shares(
-    wish: FloatArray,
-    weight: FloatArray,
-    cost: FloatArray,
-    limit: float,
-    theta: float,
-    shares: FloatArray,
-) -> float:
-    """Bring wished shares into [0, 1] and the capacity: x = wish - theta x weight, clipped.
-
-    Returns the theta found, the price of capacity, by Newton's method kept inside a bracket.
-    """
-    low, high = 0.0, np.inf
-    for _ in range(60):
-        used = 0.0
-        slope = 0.0
-        for topic in range(len(wish)):
-            share = wish[topic] - theta * weight[topic]
-            if share >= 1.0:
-                used += cost[topic]
-            elif share > 0.0:
-                used += cost[topic] * share
-                slope += cost[topic] * weight[topic]
-        if abs(used - limit) <= 1e-6 * limit or (used < limit and theta == 0.0):
-            break
-        if used > limit:
-            low = theta
-        else:
-            high = theta
-        guess = theta + (used - limit) / slope if slope > 0.0 else -1.0
-        if not low < guess < high:
-            if low == 0.0 and guess <= 0.0 and used < limit:
-                guess = 0.0 if high < 1e-30 else 0.5 * high
-            elif np.isinf(high):
-                guess = max(2.0 * theta, 1e-12)
-            else:
-                guess = 0.5 * (low + high)
-        theta = guess
-    for topic in range(len(wish)):
-        share = wish[topic] - theta * weight[topic]
-        shares[topic] = min(max(share, 0.0), 1.0)
-    return theta

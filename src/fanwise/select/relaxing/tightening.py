@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fanwise.select.improve import Served
-from fanwise.select.problem import Selection
+from fanwise.select.problem import Selection, Served
 from fanwise.select.relaxing.covers import cover_inequalities, plain_inequalities, separate
 from fanwise.select.relaxing.gain_cuts import fit_gains
 from fanwise.select.relaxing.relaxation import Relaxation

@@ -1,1 +1,1 @@
-"""Parts of `best`: starts, moves, swaps and larger changes."""
+"""BoundParts of `best`: starts, moves, swaps and larger changes."""

@@ -1,54 +1,84 @@
-"""Ruin and recreate with a heat that falls: batches of changes, and the best attachment of all."""
+"""Ruin and recreate with a heat that falls: batches of changes, and the best attachment of all.
+
+Guarantee
+---------
+The best attachment costs no more than the start. The same generator gives the same changes.
+
+References
+----------
+S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi: Optimization by simulated annealing. Science 220, 1983.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fanwise.arrays.csr import IntArray, LongArray
-from fanwise.wire.ground import Ground
-from fanwise.wire.improving.ruining import NUM_DRAWS, TRIED, WORK, change_on, make_bench
+from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.improving.ruin_and_recreate import NUM_DRAWS, TRIED, WORK, make_ruin, try_changes
 from fanwise.wire.state import make_state
 
 HOT, COLD = 0.3, 0.003
 """Heat at the start and at the end, in costs of a mean user."""
 CHANGES_PER_USER, LEAST_CHANGES = 100, 200
 BATCH = 250
+"""Changes at one heat."""
 MOST_DETACHED = 10
+"""Users that one change detaches."""
 RENEWALS = 40
 """Batches after which sums are made anew, so that rounding does not add up."""
 
 
+def most_changes(num_users: int) -> int:
+    """Return after how many changes annealing ends."""
+    return CHANGES_PER_USER * num_users + LEAST_CHANGES
+
+
 class Annealing:
-    """A search from one attachment on; the same generator gives the same way."""
+    """A search from one attachment on.
+
+    Parameters
+    ----------
+    start
+        The broker of each user.
+    order
+        Users of like interests next to each other.
+    random
+        Draws the changes.
+    """
 
     def __init__(
-        self, ground: Ground, start: IntArray, row: LongArray, random: np.random.Generator
+        self, arrays: WiringArrays, start: IntArray, order: LongArray, random: np.random.Generator
     ) -> None:
-        self.ground, self._row, self._random = ground, row, random
-        self.state = make_state(ground, start)
-        self._bench = make_bench(self.state, MOST_DETACHED)
-        self._unit = self.state.cost / max(ground.num_users, 1)
-        self._most = CHANGES_PER_USER * ground.num_users + LEAST_CHANGES
+        self.arrays, self._order, self._random = arrays, order, random
+        self.state = make_state(arrays, start)
+        self._ruin = make_ruin(self.state, MOST_DETACHED)
+        self._unit = self.state.cost / max(arrays.num_users, 1)
+        self._most = most_changes(arrays.num_users)
         self._num_batches = 0
 
     @property
     def best(self) -> IntArray:
-        return self._bench.best
+        return self._ruin.best
 
     @property
     def num_tried(self) -> int:
-        return int(self._bench.counters[TRIED])
+        return int(self._ruin.counters[TRIED])
 
     def share_done(self, work: float) -> float:
         """Return the share of all changes, or of the work, that is behind us."""
-        return max(self.num_tried / self._most, float(self._bench.counters[WORK]) / max(work, 1.0))
+        return max(self.num_tried / self._most, float(self._ruin.counters[WORK]) / max(work, 1.0))
 
-    def run_batch(self, fraction: float, work: float) -> None:
-        """Try some changes at the heat of a fraction of the way, up to some work."""
+    def run_batch(self, fraction: float, work: float) -> float:
+        """Try some changes at the heat of a fraction of the way; return the work that took.
+
+        No further change is begun once it has taken ``work``.
+        """
         heat = self._unit * HOT * (COLD / HOT) ** fraction
         draws = self._random.random((BATCH, NUM_DRAWS))
-        until = self._bench.counters[WORK] + work
-        change_on(self.ground, self.state, self._row, self._bench, draws, heat, until)
+        before = float(self._ruin.counters[WORK])
+        try_changes(self.arrays, self.state, self._order, self._ruin, draws, heat, before + work)
         self._num_batches += 1
         if self._num_batches % RENEWALS == 0:
-            self.state = make_state(self.ground, self.state.broker_of_user)
+            self.state = make_state(self.arrays, self.state.broker_of_user)
+        return float(self._ruin.counters[WORK]) - before

@@ -2,49 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.wire.ground import TOLERANCE, Ground
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, fits, most_within
+from fanwise.wire.arrays import WiringArrays
 from fanwise.wire.migration import redirect
 from fanwise.wire.state import State, apply_move, is_overloaded
 
 
-def excess_of(ground: Ground, load: FloatArray) -> float:
+def excess_of(arrays: WiringArrays, load: FloatArray) -> float:
     """Return the load above the capacities; 0 where all hold."""
-    over = load > ground.capacity * (1 + TOLERANCE)
-    return float((load[over] - ground.capacity[over]).sum())
+    over = load > most_within(arrays.capacity)
+    return float((load[over] - arrays.capacity[over]).sum())
 
 
-def repair(ground: Ground, state: State, order: LongArray) -> None:
-    """Redirect users of overloaded brokers, then swap them with smaller ones elsewhere."""
-    if excess_of(ground, state.load) > 0:
-        redirect(ground, state, order, True)
-    for _ in range(ground.num_users):
-        if not swap_out(ground, state):
+def repair(
+    arrays: WiringArrays,
+    state: State,
+    order: LongArray,
+    is_over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Redirect users of overloaded brokers, then swap them with smaller ones elsewhere.
+
+    ``is_over`` says whether to give up; it is asked before each swap.
+    """
+    if excess_of(arrays, state.load) > 0:
+        redirect(arrays, state, order, True)
+    for _ in range(arrays.num_users):
+        if is_over() or not swap_out(arrays, state):
             break
-        redirect(ground, state, order, True)
+        redirect(arrays, state, order, True)
 
 
 @kernel
-def swap_out(ground: Ground, state: State) -> bool:
+def swap_out(arrays: WiringArrays, state: State) -> bool:
     """Swap a user of an overloaded broker with a smaller one elsewhere; say whether any could.
 
-    The swap takes most of the excess away, and no more than it needs to. O(users^2) at worst.
+    Of all swaps the one that takes most of the excess away, and no more than it needs to.
+    O(users^2) at worst. Changes the state.
     """
     user, other, most, spare = -1, -1, 0.0, np.inf
     for one in range(len(state.broker_of_user)):
         home = state.broker_of_user[one]
-        if not is_overloaded(ground, state, home):
+        if not is_overloaded(arrays, state, home):
             continue
-        excess = state.load[home] - ground.capacity[home]
+        excess = state.load[home] - arrays.capacity[home]
         for two in range(len(state.broker_of_user)):
             target = state.broker_of_user[two]
-            less = ground.demand[one] - ground.demand[two]
-            if target == home or less <= TOLERANCE * excess:
+            less = arrays.demand[one] - arrays.demand[two]
+            if target == home or less <= RELATIVE_TOLERANCE * excess:
                 continue
-            if state.load[target] + less > ground.capacity[target] * (1 + TOLERANCE):
+            if not fits(state.load[target] + less, arrays.capacity[target]):
                 continue
             taken = min(less, excess)
             if taken > most or (taken == most and less < spare):
@@ -52,6 +64,6 @@ def swap_out(ground: Ground, state: State) -> bool:
     if user < 0:
         return False
     home, target = state.broker_of_user[user], state.broker_of_user[other]
-    apply_move(ground, state, user, target)
-    apply_move(ground, state, other, home)
+    apply_move(arrays, state, user, target)
+    apply_move(arrays, state, other, home)
     return True

@@ -71,13 +71,13 @@ def difficult(
         np.repeat(np.arange(len(interest), dtype=np.int32), counts),
         np.concatenate([np.tile(allowed[i], each) for i in sequence]).astype(np.int32),
     )
-    places = _circle(brokers)
-    middle = np.array([places[allowed[i]].mean(axis=0) for i in range(num_interests)])
+    points = _circle(brokers)
+    middle = np.array([points[allowed[i]].mean(axis=0) for i in range(num_interests)])
     workload = ContentWorkload.from_arrays(
         lo,
         lo + 1,
         middle[interest],
-        places,
+        points,
         publisher=np.zeros(2),
         parent=np.full(brokers, -1, dtype=np.int32),
         share=np.full(brokers, 1 / brokers),

@@ -182,17 +182,17 @@ def _draw_counts(nodes: int, total: float, rng: np.random.Generator) -> LongArra
 
     What early users cannot have goes to later ones.
     """
-    room = np.arange(nodes, dtype=np.int64)
-    wanted = min(round(total), int(room.sum()))
+    most = np.arange(nodes, dtype=np.int64)
+    wanted = min(round(total), int(most.sum()))
     counts = np.zeros(nodes, dtype=np.int64)
     if nodes < 2 or wanted == 0:
         return counts
     drawn = min(max(wanted, nodes), nodes * (nodes // 2))
     largest = max(nodes // 10, math.ceil(2 * drawn / nodes))
     counts = power_law_counts(nodes, drawn, _COUNT_EXPONENT, largest, rng)
-    counts = np.minimum(counts, room)
+    counts = np.minimum(counts, most)
     while (missing := wanted - int(counts.sum())) != 0:
-        movable = np.flatnonzero(counts < room if missing > 0 else counts > 0)
+        movable = np.flatnonzero(counts < most if missing > 0 else counts > 0)
         chosen = rng.choice(movable, min(abs(missing), len(movable)), replace=False)
         counts[chosen] += 1 if missing > 0 else -1
     return counts

@@ -14,7 +14,10 @@ ATTEMPTS = 4
 
 @kernel
 def pick(chance: float, count: int) -> int:
-    """Turn a number in [0, 1], one by rounding alone, into one of 0 to count - 1."""
+    """Turn a number in [0, 1], one by rounding alone, into one of 0 to count - 1.
+
+    Changes nothing.
+    """
     return min(int(chance * count), count - 1)
 
 
@@ -40,7 +43,8 @@ def grow_links(
     the last ``fans`` that have linked to it; else to a user chosen evenly (``newcomer_share``) or
     in proportion to its followers, for which a source counts as ``reciprocity`` followers. Fills
     ``starts``, ``sources``, ``targets``, ``fans``, ``num_fans`` and the scratch ``last_linker``.
-    ``chances`` holds uniform numbers, ``2 * ATTEMPTS`` for each link.
+    ``chances`` holds uniform numbers, ``2 * ATTEMPTS`` for each link. Changes ``starts``,
+    ``sources``, ``targets``, ``last_linker``, ``fans`` and ``num_fans``.
     """
     row = 0
     most_fans = fans.shape[1]
@@ -50,19 +54,19 @@ def grow_links(
         num_links = before
         for _ in range(counts[i]):
             for attempt in range(ATTEMPTS):
-                kind, place = chances[row, 2 * attempt], chances[row, 2 * attempt + 1]
+                kind, draw = chances[row, 2 * attempt], chances[row, 2 * attempt + 1]
                 if num_links > before and kind < clustering:
                     known = targets[before + pick(kind / clustering, num_links - before)]
                     width = starts[known + 1] - starts[known]
-                    neighbour = pick(place, width + min(most_fans, num_fans[known]))
+                    neighbour = pick(draw, width + min(most_fans, num_fans[known]))
                     if neighbour < width:
                         target = targets[starts[known] + neighbour]
                     else:
                         target = fans[known, neighbour - width]
                 elif before == 0 or kind > 1 - (1 - clustering) * newcomer_share:
-                    target = pick(place, user)
+                    target = pick(draw, user)
                 else:
-                    weight = place * (1 + reciprocity)
+                    weight = draw * (1 + reciprocity)
                     if weight < 1:
                         target = targets[pick(weight, before)]
                     else:
@@ -83,7 +87,10 @@ def grow_links(
 def inherit_regions(
     starts: LongArray, targets: IntArray, stays: npt.NDArray[np.bool_], regions: IntArray
 ) -> None:
-    """Move each user that ``stays`` to the region of the first one it linked to, in place."""
+    """Move each user that ``stays`` to the region of the first one it linked to, in place.
+
+    Changes ``regions``.
+    """
     for user in range(len(regions)):
         if stays[user] and starts[user + 1] > starts[user]:
             regions[user] = regions[targets[starts[user]]]

@@ -77,7 +77,7 @@ def average_cells(
     nodes: FloatArray,
     weights: FloatArray,
 ) -> FloatArray:
-    """Return means of cut functions, summed over lines along the first axis."""
+    """Return means of cut functions, summed over lines along the first axis. Changes nothing."""
     dims = len(cells_of_axis)
     num_columns, num_lines = 1, 1
     for axis in range(1, dims):
@@ -109,7 +109,10 @@ def place_line(
     weights: FloatArray,
     at: FloatArray,
 ) -> float:
-    """Put ``at`` on a line through a column of cells; return the line's weight in its column."""
+    """Put ``at`` on a line through a column of cells; return the line's weight in its column.
+
+    Changes ``at``.
+    """
     weight = 1.0
     for axis in range(len(cells_of_axis) - 1, 0, -1):
         cells = cells_of_axis[axis]
@@ -125,7 +128,10 @@ def place_line(
 def restrict_to_line(
     constant: float, linear: FloatArray, square: FloatArray, at: FloatArray
 ) -> tuple[float, float, float]:
-    """Return the coefficients of a t^2 + b t + c along the first axis through ``at``."""
+    """Return the coefficients of a t^2 + b t + c along the first axis through ``at``.
+
+    Changes nothing.
+    """
     b, c = linear[0], constant
     for k in range(1, len(at)):
         b += square[0, k] * at[k]
@@ -137,7 +143,10 @@ def restrict_to_line(
 
 @kernel
 def positive_part(a: float, b: float, c: float) -> tuple[float, float, float]:
-    """Return (s, e, s') such that a t^2 + b t + c > 0 on (s, e) and beyond s', and only there."""
+    """Return (s, e, s') such that a t^2 + b t + c > 0 on (s, e) and beyond s', and only there.
+
+    Changes nothing.
+    """
     infinity = math.inf
     if a == 0:
         if b == 0:
@@ -155,7 +164,10 @@ def positive_part(a: float, b: float, c: float) -> tuple[float, float, float]:
 
 @kernel
 def integrate(a: float, b: float, c: float, start: float, end: float) -> float:
-    """Return the integral of a quadratic that is positive in between: Simpson's rule is exact."""
+    """Return the integral of a quadratic that is positive in between: Simpson's rule is exact.
+
+    Changes nothing.
+    """
     if start >= end:
         return 0.0
     middle = (start + end) / 2

@@ -25,7 +25,7 @@ from fanwise.workload.generators.instances import (
     check_subscribers,
     make_instance,
 )
-from fanwise.workload.generators.rss import draw_places, draw_zipf
+from fanwise.workload.generators.rss import draw_points, draw_zipf
 
 FACTORS = 1.3, 1.5
 WIDTHS = (500.0, 1000.0, 2500.0, 6000.0)
@@ -88,8 +88,8 @@ def grid(
         for _ in range(event_dims)
     ]
     half = np.asarray(widths, dtype=np.float64)[np.stack(ranks, axis=1)] / 2
-    places, publisher = draw_places(asked, locations, rng)
-    positions = places[rng.integers(0, locations, subscribers)]
+    points, publisher = draw_points(asked, locations, rng)
+    positions = points[rng.integers(0, locations, subscribers)]
     origin = {
         "generator": "grid",
         "cells_per_side": cells_per_side,

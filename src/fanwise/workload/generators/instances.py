@@ -20,6 +20,7 @@ from fanwise.arrays.latencies import candidates_by_delay
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.content import ContentWorkload
+from fanwise.workload.content.latency import path_latencies
 from fanwise.workload.generators.networks import (
     PLACEMENTS,
     build_tree,
@@ -27,7 +28,6 @@ from fanwise.workload.generators.networks import (
     place_brokers,
     read_coordinates,
 )
-from fanwise.workload.latency import path_latencies
 
 ATTEMPTS = 5
 """How often brokers are drawn before the load limit gives way."""

@@ -17,7 +17,10 @@ from fanwise.arrays.jit import kernel
 def find_repeats(
     starts: LongArray, ends: LongArray, topics: IntArray, num_topics: int
 ) -> LongArray:
-    """Positions of pairs whose subscriber has the same topic at an earlier position."""
+    """Positions of pairs whose subscriber has the same topic at an earlier position.
+
+    Changes nothing.
+    """
     last_subscriber = np.full(num_topics, -1, dtype=np.int32)
     repeats = np.zeros(len(topics), dtype=np.bool_)
     for subscriber in range(len(starts)):
@@ -60,7 +63,7 @@ def swap_repeats(
 def has_topic(
     starts: LongArray, ends: LongArray, topics: IntArray, subscriber: int, topic: int
 ) -> bool:
-    """Whether one of the subscriber's pairs has this topic."""
+    """Whether one of the subscriber's pairs has this topic. Changes nothing."""
     for run in range(2):
         for position in range(starts[subscriber, run], ends[subscriber, run]):
             if topics[position] == topic:

@@ -194,8 +194,8 @@ class _Sizes:
         """Draw sizes in strata, so that even few of them follow the law; in random order."""
         values = np.arange(self.least, self.most + 1)
         weights = np.maximum(values, 1) ** -self.exponent
-        places = draw_strata(count, rng) * weights.sum()
-        sizes = values[np.searchsorted(np.cumsum(weights)[:-1], places, side="right")]
+        drawn = draw_strata(count, rng) * weights.sum()
+        sizes = values[np.searchsorted(np.cumsum(weights)[:-1], drawn, side="right")]
         return rng.permutation(sizes.astype(np.int64))
 
     def facts(self) -> dict[str, object]:

@@ -13,7 +13,7 @@ from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.content import ContentWorkload
-from fanwise.workload.traffic import measure_traffic
+from fanwise.workload.content.traffic import measure_traffic
 
 COST_LAWS = ("euclidean", "uniform")
 MOST_DIMS = 6
@@ -128,7 +128,7 @@ def make_priced(
     """
     m, n = len(market.lo), prices.count_brokers(len(market.lo))
     with progress.step("Pricing links"):
-        places, broker_places, access, between = draw_prices(m, n, prices, rng)
+        positions, broker_positions, access, between = draw_prices(m, n, prices, rng)
     subscriber, channel = (ids.astype(np.int32) for ids in np.nonzero(market.rates))
     columns: dict[str, Any] = {
         "channels": market.channels,
@@ -139,7 +139,7 @@ def make_priced(
     }
     with progress.step("Measuring demand"):
         bare = ContentWorkload.from_arrays(
-            market.lo, market.hi, places[:, :0], broker_places[:, :0],
+            market.lo, market.hi, positions[:, :0], broker_positions[:, :0],
             channels=columns["channels"], rates=columns["rates"],
         )  # fmt: skip
         demand = measure_traffic(bare).demand
@@ -150,7 +150,7 @@ def make_priced(
             f"{n} equal brokers; raise it, or take fewer brokers."
         )
     return ContentWorkload.from_arrays(
-        market.lo, market.hi, places, broker_places, capacity=capacity, **columns
+        market.lo, market.hi, positions, broker_positions, capacity=capacity, **columns
     )
 
 
@@ -166,11 +166,11 @@ def draw_prices(
         between = np.triu(rng.uniform(1 / 3, 2 / 3, (brokers, brokers)), 1)
         table = prices.core_ratio * (between + between.T)
         return np.empty((subscribers, 0)), np.empty((brokers, 0)), access, table
-    places, broker_places = rng.random((subscribers, 2)), rng.random((brokers, 2))
+    positions, broker_positions = rng.random((subscribers, 2)), rng.random((brokers, 2))
     if prices.core_ratio == 1:
-        return places, broker_places, None, None
-    apart = broker_places[:, None] - broker_places[None]
-    return places, broker_places, None, prices.core_ratio * np.sqrt((apart**2).sum(axis=2))
+        return positions, broker_positions, None, None
+    apart = broker_positions[:, None] - broker_positions[None]
+    return positions, broker_positions, None, prices.core_ratio * np.sqrt((apart**2).sum(axis=2))
 
 
 def fits_evenly(demand: FloatArray, capacity: FloatArray) -> bool:

@@ -64,8 +64,8 @@ def rss(
     rng = np.random.default_rng([asked.seed, 0])
     corners = (extent - 1) * rng.random((interests, 2))
     interest = rng.permutation(draw_zipf(subscribers, interests, exponent, rng))
-    places, publisher = draw_places(asked, interests * locations, rng)
-    positions = places[interest * locations + rng.integers(0, locations, subscribers)]
+    points, publisher = draw_points(asked, interests * locations, rng)
+    positions = points[interest * locations + rng.integers(0, locations, subscribers)]
     lo = corners[interest]
     origin = {
         "generator": "rss",
@@ -88,7 +88,7 @@ def draw_zipf(count: int, ranks: int, exponent: float, rng: np.random.Generator)
     return np.minimum(np.searchsorted(cumulative, u, side="right"), ranks - 1).astype(np.int64)
 
 
-def draw_places(
+def draw_points(
     setup: Setup, count: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Draw places and the publisher's: uniform with the publisher in the middle, or measured.
@@ -98,8 +98,8 @@ def draw_places(
     """
     nodes = setup.nodes()
     if nodes is None:
-        places = NETWORK_EXTENT * rng.random((count, setup.dims))
-        return places, np.full(setup.dims, NETWORK_EXTENT / 2)
+        points = NETWORK_EXTENT * rng.random((count, setup.dims))
+        return points, np.full(setup.dims, NETWORK_EXTENT / 2)
     chosen = np.concatenate([rng.permutation(len(nodes)) for _ in range(-(-count // len(nodes)))])[
         :count
     ]

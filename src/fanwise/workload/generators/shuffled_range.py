@@ -52,8 +52,8 @@ def shuffle_range(size: int, rng: np.random.Generator) -> ShuffledRange:
 def shuffled(order: ShuffledRange, x: int) -> int:
     """Return where ``x`` goes.
 
-    The halves can name a few numbers beyond the range; from there the walk goes on until it is
-    back inside, which keeps it a permutation.
+    The halves can name a few numbers beyond the range; from there the walk goes on until it is back
+    inside, which keeps it a permutation. Changes nothing.
     """
     num_left = order.right_shifts.shape[1]
     mask = (1 << order.bits) - 1

@@ -97,8 +97,8 @@ def spread_mean(wanted: float, cells_of_axis: LongArray) -> list[float]:
     """Split a mean number of cells into factors along the axes, none beyond what its axis has."""
     means = [1.0] * len(cells_of_axis)
     shortest_first = np.argsort(cells_of_axis, kind="stable").tolist()
-    for place, axis in enumerate(shortest_first):
-        even = wanted ** (1 / (len(means) - place))
+    for num_done, axis in enumerate(shortest_first):
+        even = wanted ** (1 / (len(means) - num_done))
         means[axis] = min(even, float(cells_of_axis[axis]))
         wanted /= means[axis]
     return means

@@ -134,6 +134,7 @@ def fill_rows(deal: Deal, indptr: LongArray, topics: IntArray) -> None:
     """Find the topics of consecutive subscribers, ascending for each.
 
     ``indptr`` is their stretch of the whole graph's row starts; ``topics`` has room for the rows.
+    Changes ``topics``.
     """
     for position in range(indptr[-1] - indptr[0]):
         topics[position] = find_topic(deal, shuffled(deal.first, indptr[0] + position))
@@ -154,7 +155,8 @@ def draw_others(deal: Deal, topics: IntArray, start: int, found: int, end: int, 
     """Fill ``found:end`` with topics that are not in the sorted ``start:found``.
 
     Draws go through the second order from ``draw`` on; returns where the next one starts. All stubs
-    come up in time, so it ends as long as nobody follows more topics than there are.
+    come up in time, so it ends as long as nobody follows more topics than there are. Changes
+    ``topics``.
     """
     position = found
     while position < end:
@@ -169,7 +171,7 @@ def draw_others(deal: Deal, topics: IntArray, start: int, found: int, end: int, 
 
 @kernel
 def find_topic(deal: Deal, stub: int) -> int:
-    """Return the topic to which a stub belongs."""
+    """Return the topic to which a stub belongs. Changes nothing."""
     group = deal.guide[stub >> _GUIDE_SHIFT]
     while deal.class_starts[group + 1] <= stub:
         group += 1
@@ -181,7 +183,7 @@ def find_topic(deal: Deal, stub: int) -> int:
 
 @kernel
 def sort_distinct(values: IntArray, start: int, end: int) -> int:
-    """Sort a stretch, its distinct values first; return where they end."""
+    """Sort a stretch, its distinct values first; return where they end. Changes ``values``."""
     if end - start <= _SHORT:
         for i in range(start + 1, end):
             value = values[i]
@@ -202,7 +204,10 @@ def sort_distinct(values: IntArray, start: int, end: int) -> int:
 
 @kernel
 def merge(values: IntArray, start: int, middle: int, end: int) -> None:
-    """Merge the sorted stretches ``start:middle`` and ``middle:end`` in place."""
+    """Merge the sorted stretches ``start:middle`` and ``middle:end`` in place.
+
+    Changes ``values``.
+    """
     second = values[middle:end].copy()
     i, j = middle - 1, len(second) - 1
     for write in range(end - 1, start - 1, -1):

@@ -17,7 +17,7 @@ from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
 from fanwise.arrays.threads import cut_rows, in_threads, num_threads
 from fanwise.errors import ParameterError
 from fanwise.progress import SILENT, Progress, Step
-from fanwise.workload.files import local_path, write_header
+from fanwise.workload.files import local_path
 from fanwise.workload.folders import atomic_folder, refuse_existing
 from fanwise.workload.generators.chunked_files import (
     CHUNK_PAIRS,
@@ -44,6 +44,7 @@ from fanwise.workload.generators.twitter_degrees import (
 from fanwise.workload.generators.twitter_rates import draw_rates
 from fanwise.workload.outputs import WORKLOAD
 from fanwise.workload.topic import TopicWorkload
+from fanwise.workload.topic.files import write_header
 from fanwise.workload.validation import numbered_names
 
 PERIOD_SECONDS = 864_000.0

@@ -53,8 +53,8 @@ def draw_rates(followers: LongArray, celebrity: float, rng: np.random.Generator)
     bot = -1
     if has_bot:
         num_small = int(np.searchsorted(followers[by_followers], _BOT_FOLLOWERS, side="right"))
-        place = int(rng.integers(max(num_small, 1)))
-        bot, by_followers = by_followers[place], np.delete(by_followers, place)
+        rank = int(rng.integers(max(num_small, 1)))
+        bot, by_followers = by_followers[rank], np.delete(by_followers, rank)
     dealt = np.empty(count, dtype=np.float64)
     dealt[by_followers] = _deal(rates, followers[by_followers].astype(np.float64), celebrity, rng)
     if has_bot:

@@ -1,0 +1,168 @@
+"""The decision service: from the close of a window to its decision, and how little it switches.
+
+Windows are put into the ledger as the stream does; Spark itself is measured with the tests of the
+stream. Everything else is the service as it runs.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measuring import row
+from fanwise.service.configuration.model import Configuration
+from fanwise.service.demo import MadeDay
+from fanwise.service.monitor.ledger import Batch, TopicCount
+from fanwise.service.monitor.windows import MICROSECONDS
+from fanwise.service.supervisor import Supervisor
+
+TOPICS, SUBSCRIBERS, PAIRS = 50_000, 500_000, 1_200_000
+WINDOWS = 5
+DECISION_LIMIT, SOLVE_LIMIT = 5.0, 1.5
+SWITCH_SHARE, VALUE_LOSS = 0.2, 0.01
+HOUR = 3600 * MICROSECONDS
+
+
+def run() -> list[dict]:
+    return [*_close_to_decision(), *_stability()]
+
+
+def _configuration(folder: Path, **decide: Any) -> Configuration:
+    (folder / "publications").mkdir(parents=True)
+    return Configuration.model_validate(
+        {
+            "state": str(folder / "state"),
+            "source": {"kind": "folder", "publications": str(folder / "publications")},
+            "decide": decide,
+            "execute": {"mode": "auto", "file": [{"path": str(folder / "served.json")}]},
+        }
+    )
+
+
+def _close(service: Supervisor, hour: int, events: dict[str, int]) -> None:
+    counts = [TopicCount(hour * HOUR, topic, many, 0.0, 0) for topic, many in events.items()]
+    service.ledger.commit(Batch(hour, counts, (hour + 1) * HOUR + 120 * MICROSECONDS))
+
+
+def _wait(service: Supervisor) -> None:
+    epoch = service.executor.status().epoch
+    if epoch:
+        service.executor.wait(epoch, 60)
+
+
+def _close_to_decision() -> list[dict]:
+    rng = np.random.default_rng(3)
+    popularity = 1 / np.arange(1, TOPICS + 1) ** 0.8
+    share = popularity / popularity.sum()
+    topic = rng.choice(TOPICS, PAIRS, p=share)
+    subscriber = rng.integers(0, SUBSCRIBERS, PAIRS)
+    rates = rng.pareto(1.2, TOPICS) * 5 + 1
+    with tempfile.TemporaryDirectory() as name:
+        service = Supervisor(
+            _configuration(Path(name), tau=20, capacity="30%", max_changes=500, time_limit="1.2s")
+        )
+        service.executor.start()
+        pairs = {
+            (f"user-{one}", f"topic-{other}") for one, other in zip(subscriber, topic, strict=True)
+        }
+        service.ledger.take_snapshot(pairs, 0)
+        whole, solving = [], []
+        for hour in range(WINDOWS + 1):
+            events = rng.poisson(rates * rng.uniform(0.8, 1.25, TOPICS)) + 1
+            _close(service, hour, {f"topic-{one}": int(many) for one, many in enumerate(events)})
+            whole.append(_timed(service.decide_closed))
+            decision = service.store.newest()
+            assert decision is not None
+            solving.append(decision.seconds["solve"])
+            _wait(service)
+        parts = dict(decision.seconds)
+        gap = decision.gap
+        service.stop()
+    # The first window compiles kernels and has nothing in force.
+    whole, solving = whole[1:], solving[1:]
+    median, solved = statistics.median(whole), statistics.median(solving)
+    return [
+        row(
+            f"close to decision, {TOPICS:,} topics, {len(pairs):,} pairs",
+            f"{median:.2f} s ({min(whole):.2f} to {max(whole):.2f}), gap {gap:.2%}",
+            f"{DECISION_LIMIT} s",
+            met=max(whole) <= DECISION_LIMIT,
+            seconds=whole,
+            parts=parts,
+        ),
+        row(
+            "of which solving, bound included",
+            f"{solved:.2f} s ({min(solving):.2f} to {max(solving):.2f})",
+            f"{SOLVE_LIMIT} s",
+            met=max(solving) <= SOLVE_LIMIT,
+            seconds=solving,
+        ),
+    ]
+
+
+def _stability() -> list[dict]:
+    free = _replay({})
+    near = _replay({"change_price": 1.0, "least_gain": 0.002})
+    switches = near["switches"] / free["switches"]
+    loss = 1 - near["value"] / free["value"]
+    return [
+        row(
+            "day of 24 windows: switches with stability over those without",
+            f"{switches:.3f} ({near['switches']:,} against {free['switches']:,})",
+            f"{SWITCH_SHARE}",
+            met=switches <= SWITCH_SHARE,
+            free=free,
+            near=near,
+        ),
+        row(
+            "value given up for that",
+            f"{loss:.2%}",
+            f"{VALUE_LOSS:.0%}",
+            met=loss <= VALUE_LOSS,
+        ),
+    ]
+
+
+def _replay(stability: dict[str, float]) -> dict[str, float]:
+    """Replay the made day; return switches after the first window, and the value delivered."""
+    day = MadeDay(0)
+    with tempfile.TemporaryDirectory() as name:
+        service = Supervisor(
+            _configuration(Path(name), tau=5, capacity="35%", time_limit="5s", **stability)
+        )
+        service.executor.start()
+        service.ledger.take_snapshot(day.pairs, 0)
+        switches, value = 0, 0.0
+        before: set[str] = set()
+        for hour in range(24):
+            events: dict[str, int] = {}
+            for period in range(6 * hour, 6 * hour + 6):
+                for one in day.events(period):
+                    events[str(one["topic"])] = events.get(str(one["topic"]), 0) + 1
+            _close(service, hour, events)
+            service.step()
+            _wait(service)
+            served = set(json.loads((Path(name) / "served.json").read_text())["served"])
+            decision = service.store.newest()
+            assert decision is not None
+            # What is obeyed in the end, whether this decision was acted on or kept back.
+            kept = decision.facts.get("kept")
+            value += decision.value if decision.state == "in-force" else float(kept or 0.0)
+            if hour:
+                switches += len(served ^ before)
+            before = served
+        service.stop()
+    return {"switches": switches, "value": value}
+
+
+def _timed(function: Any) -> float:
+    import time
+
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start

@@ -1,0 +1,1 @@
+"""Fewest events that a few rectangles around some boxes can hold, exactly."""

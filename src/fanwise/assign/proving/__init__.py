@@ -1,0 +1,1 @@
+"""Lower bounds on the bandwidth, and the certificates that they follow from."""

@@ -1,0 +1,1 @@
+"""Why an overlay is what it is."""

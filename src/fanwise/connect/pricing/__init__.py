@@ -1,0 +1,1 @@
+"""Prices that prove bounds: from a linear programme, from the greedy algorithms, evaluated."""

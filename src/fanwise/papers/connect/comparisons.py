@@ -1,0 +1,142 @@
+"""Our numbers next to the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from fanwise.papers.case import Case, pick
+from fanwise.papers.connect.instances import Social
+from fanwise.papers.connect.runs import Completes
+from fanwise.papers.course import Course
+from fanwise.papers.paper import Comparison
+
+TIE = 1e-9
+MOST_NAMED = 4
+
+
+def compare(
+    course: Course, social: Sequence[Social], completes: Completes, cases: Sequence[Case]
+) -> Iterator[Comparison]:
+    """Put every number that the paper gives next to ours."""
+    by_name = {instance.name: instance for instance in social}
+    yield from _compare_table(course, by_name, pick(cases, "I"))
+    yield _compare_ranking(course, cases)
+    for figure, panel in course.settings.ratio_figures.items():
+        yield from _compare_ratios(course, pick(cases, figure, panel=panel))
+    graph = by_name["FB 1K"].graph.words
+    yield from _compare_facebook(course, pick(cases, "4", panel="FB 1K"), completes, graph)
+    for law in course.paper.numbers["by_law"]:
+        yield from _compare_sizes(course, pick(cases, "6", panel=law))
+    for law in course.paper.numbers["by_law"]:
+        yield from _compare_topics(course, pick(cases, "7", panel=law))
+    for law in course.paper.numbers["by_law"]:
+        yield from _compare_ranges(course, pick(cases, "8", panel=law))
+
+
+def support(case: Case, name: str) -> float:
+    """Return the share of all that could be connected."""
+    return case.mean(name, "support")
+
+
+def ahead(case: Case, one: str, other: str) -> float:
+    """Return by how many points of support one is ahead of another."""
+    return 100 * (support(case, one) - support(case, other))
+
+
+def told_support(course: Course, case: Case, name: str) -> float | None:
+    """Return what Table I says of an algorithm on an instance."""
+    told: float | None = course.paper.numbers["table"].get(case.panel, {}).get(name)
+    return told
+
+
+def _compare_table(
+    course: Course, social: Mapping[str, Social], cases: Sequence[Case]
+) -> Iterator[Comparison]:
+    for case in cases:
+        for name, series in course.paper.series.items():
+            told = told_support(course, case, name)
+            if told is not None:
+                instance = social[case.panel]
+                yield course.paper.compare(
+                    "table", support(case, name), panel=case.panel, name=name, label=series.label,
+                    by_paper=told, scale=course.scale, graph=instance.graph.words,
+                    nodes=instance.workload.num_subscribers, **case.results["budget"][0],
+                )  # fmt: skip
+
+
+def _compare_ranking(course: Course, cases: Sequence[Case]) -> Comparison:
+    broken = [
+        case for case in cases
+        if any(support(case, one) < support(case, other) - TIE
+               for one, other in pairwise(course.settings.ranking))
+    ]  # fmt: skip
+    named = [f"Fig. {case.figure} {case.panel} at {case.x:g}" for case in broken[:MOST_NAMED]]
+    return course.paper.compare(
+        "ranking", 100 * (1 - len(broken) / max(1, len(cases))), broken=len(broken),
+        total=len(cases), where=", ".join(named),
+    )  # fmt: skip
+
+
+def _compare_ratios(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
+    at = {"figure": cases[0].figure, "panel": cases[0].panel}
+    behind = _mean([ahead(case, "gpm", "spidercast") for case in cases])
+    yield course.paper.compare("behind", behind, **at,
+                               by_paper=course.paper.numbers["behind"][at["panel"]])  # fmt: skip
+    (case,) = pick(cases, x=course.settings.beta)
+    edges = {f"{name}_edges": int(case.mean(name, "edges")) for name in ("best", "gpm")}
+    yield course.paper.compare("best_ahead", ahead(case, "best", "gpm"), **at, **edges)
+
+
+def _compare_facebook(
+    course: Course, cases: Sequence[Case], completes: Completes, graph: str
+) -> Iterator[Comparison]:
+    paper = course.paper
+    degree = float(completes["FB 1K"]["minmax-oda"].max_degree)
+    yield paper.compare("degree", degree, graph=graph)
+    (early,), (at,) = (pick(cases, x=ratio) for ratio in (0.15, course.settings.beta))
+    budget = early.results["budget"][0]["max_degree"]
+    yield paper.compare("early", support(early, "gpm"), degree=budget, graph=graph)
+    yield paper.compare("hot_spots", at.mean("gpa", "mean_degree"),
+                        most=int(at.mean("gpa", "max_degree")))  # fmt: skip
+
+
+def _compare_sizes(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
+    law, largest = cases[0].panel, cases[-1]
+    told = course.paper.numbers["by_law"][law]
+    lead = _mean([ahead(case, "gpm", "random-maximum") for case in cases])
+    yield course.paper.compare("ahead_by_size", lead, law=law, by_paper=told["ahead_by_size"])
+    yield course.paper.compare(
+        "largest", support(largest, "gpm"), law=law, nodes=largest.kept["nodes"],
+        by_paper=told["at_10k"], scale=course.scale,
+    )  # fmt: skip
+    yield course.paper.compare("rise_by_size", _rise(cases), law=law, by_paper="rises")
+
+
+def _compare_topics(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
+    law = cases[0].panel
+    told = course.paper.numbers["by_law"][law]["ahead_by_topics"]
+    lead = _mean([ahead(case, "gpm", "random-maximum") for case in cases])
+    yield course.paper.compare("ahead_by_topics", lead, law=law, by_paper=told)
+    first, last = (support(case, "gpm") for case in (cases[0], cases[-1]))
+    yield course.paper.compare("fall_by_topics", -_rise(cases), law=law, first=first, last=last,
+                               scale=course.scale)  # fmt: skip
+
+
+def _compare_ranges(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
+    law = cases[0].panel
+    told = course.paper.numbers["by_law"][law]["by_range"]
+    yield course.paper.compare("by_range", _rise(cases), law=law, by_paper=told)
+    first, last = (ahead(case, "gpm", "random-maximum") for case in (cases[0], cases[-1]))
+    yield course.paper.compare("lead_by_range", first - last, law=law)
+
+
+def _rise(cases: Sequence[Case]) -> float:
+    """Return by how many points GPM's support is higher at the last case than at the first."""
+    return 100 * (support(cases[-1], "gpm") - support(cases[0], "gpm"))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))

@@ -1,0 +1,1 @@
+"""From events with attributes and rectangles of subscribers to content workloads."""

@@ -1,0 +1,1 @@
+"""What ingests of topic and of content traces share: the session, reading, checking, writing."""

@@ -1,0 +1,1 @@
+"""Why a provisioning is what it is."""

@@ -1,0 +1,1 @@
+"""Certificates of bounds: who pays for incoming copies, the leaves of a search, least rent."""

@@ -1,1 +1,0 @@
-"""Both stages at once: the cheapest plan of all, for small instances."""

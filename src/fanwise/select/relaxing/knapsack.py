@@ -1,0 +1,96 @@
+"""Prices of subscribers, the knapsack over topics that they leave, and topics that are fixed.
+
+Any prices turn the question into one knapsack over topics, whose linear relaxation is solved by
+sorting; see :mod:`fanwise.select.relaxing.relaxation`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fanwise.arrays.csr import FloatArray
+from fanwise.select.problem import Selection
+
+Prices = npt.NDArray[np.float32]
+"""Per subscriber: what its satisfaction costs, from 0 to its weight."""
+
+
+def prices_within(prices: npt.NDArray[np.floating[Any]], weight: FloatArray) -> Prices:
+    """Return prices as float32, rounded down where they would be higher than the weights."""
+    rounded: Prices = np.minimum(prices, weight).astype(np.float32)
+    too_high = rounded > weight
+    rounded[too_high] = np.nextafter(rounded[too_high], np.float32(0.0))
+    return rounded
+
+
+class FixedTopics:
+    """Topics with a say of their own: pinned, excluded, served before.
+
+    Attributes
+    ----------
+    sign
+        Per topic, how the number of changes moves when it is served: 1, or -1 if it was before.
+    num_before
+        How many topics were served before.
+    """
+
+    def __init__(self, problem: Selection) -> None:
+        self._problem = problem
+        was_served = problem.was_served
+        if was_served is None:
+            was_served = np.zeros(problem.workload.num_topics, dtype=bool)
+        self.sign: FloatArray = np.where(was_served, -1.0, 1.0)
+        self.num_before = int(np.count_nonzero(was_served))
+
+    def force(self, wish: FloatArray, weight: FloatArray) -> None:
+        """Change wished shares and what capacity takes off them, so that fixed topics obey."""
+        if self._problem.has_fixed_topics:
+            wish[self._problem.is_excluded] = 0.0
+            wish[self._problem.is_pinned] = 1.0
+            weight[self._problem.is_pinned] = 0.0
+
+    def split(self, profit: FloatArray, limit: float) -> tuple[FloatArray, float, float]:
+        """Return profits of the topics left to choose, the capacity left, the pinned profit."""
+        if not self._problem.has_fixed_topics:
+            return profit, limit, 0.0
+        pinned = self._problem.is_pinned
+        left = np.where(pinned | self._problem.is_excluded, 0.0, profit)
+        room = max(0.0, limit - float(self._problem.cost[pinned].sum()))
+        return left, room, float(profit[pinned].sum())
+
+
+def fractional_knapsack(profit: FloatArray, cost: FloatArray, limit: float) -> float:
+    """Return the most profit within a limit when topics may be taken in part."""
+    free = cost <= 0
+    total = float(np.maximum(profit[free], 0.0).sum())
+    paid = np.flatnonzero(~free & (profit > 0))
+    order = paid[np.argsort(-(profit[paid] / cost[paid]), kind="stable")]
+    spent = np.cumsum(cost[order])
+    whole = int(np.searchsorted(spent, limit, side="right"))
+    total += float(profit[order[:whole]].sum())
+    if whole < len(order):
+        left = limit - (spent[whole - 1] if whole else 0.0)
+        total += float(profit[order[whole]]) * max(left, 0.0) / float(cost[order[whole]])
+    return total
+
+
+def fractional_knapsacks(profit: FloatArray, cost: FloatArray, limits: FloatArray) -> FloatArray:
+    """Return the most profit within each limit when topics may be taken in part.
+
+    One sort for all limits. Topics come by profit per cost, so sums of them at these limits lie on
+    a concave, piecewise linear curve.
+    """
+    free = cost <= 0
+    base = float(np.maximum(profit[free], 0.0).sum())
+    paid = np.flatnonzero(~free & (profit > 0))
+    ratio = profit[paid] / cost[paid]
+    order = np.argsort(-ratio, kind="stable")
+    spent = np.append(0.0, np.cumsum(cost[paid[order]]))
+    gained = np.append(0.0, np.cumsum(profit[paid[order]]))
+    slope = np.append(ratio[order], 0.0)
+    last = np.maximum(np.searchsorted(spent, limits, side="right") - 1, 0)
+    total: FloatArray = base + gained[last] + slope[last] * np.maximum(limits - spent[last], 0.0)
+    return total

@@ -1,0 +1,1 @@
+"""The decision service: watches traffic, decides window by window, and carries decisions out."""

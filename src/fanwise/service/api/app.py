@@ -1,0 +1,269 @@
+"""The application: every path with who may use it, what it takes and what it answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Depends, FastAPI, HTTPException, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+from fanwise import __version__
+from fanwise.errors import FanwiseError, InputError, ParameterError
+from fanwise.service.api import bodies
+from fanwise.service.api.asking import Busy, Questions
+from fanwise.service.api.auth import Person, requires
+from fanwise.service.api.limits import BoundedRequests, RateLimit
+from fanwise.service.api.metrics import CONTENT_TYPE, Metrics
+from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
+from fanwise.service.store.errors import StoreUnavailable
+from fanwise.service.store.reading import LARGEST_PAGE
+
+if TYPE_CHECKING:
+    from fanwise.service.supervisor import Supervisor
+
+log = logging.getLogger(__name__)
+
+WAIT_SECONDS = 10.0
+"""How long an approval waits for the outputs before it answers."""
+LONGEST_NAME = 4096
+
+Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The plan's id.")]
+Name = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME)]
+Cursor = Annotated[
+    str | None, Query(max_length=200, description="Where the page begins: of the page before.")
+]
+Reader = Annotated[Person, Depends(requires("read"))]
+Approver = Annotated[Person, Depends(requires("approve"))]
+Admin = Annotated[Person, Depends(requires("admin"))]
+
+
+def check_limit(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="Most rows of the answer.")] = 50,
+) -> int:
+    """Return how many rows an answer may have: no more than the configuration allows."""
+    return min(limit, LARGEST_PAGE, int(request.app.state.largest_page))
+
+
+Limit = Annotated[int, Depends(check_limit)]
+
+
+def refuse_unknown(request: Request) -> None:
+    """Refuse names in the query that a path does not take: they are misspelt."""
+    described = request.app.openapi()["paths"][request.scope["route"].path_format]
+    taken = described[request.method.lower()].get("parameters", ())
+    known = [one["name"] for one in taken if one["in"] == "query"]
+    unknown = sorted(request.query_params.keys() - known)
+    if unknown:
+        told = f"known are {', '.join(known)}" if known else "leave it out"
+        raise HTTPException(422, f"{unknown[0]}: is no parameter of this path; {told}.")
+
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": bodies.Error, "description": "The request cannot be read."},
+    401: {"model": bodies.Error, "description": "No valid token."},
+    403: {"model": bodies.Error, "description": "The token's role is too small."},
+    413: {"model": bodies.Error, "description": "The request is too large."},
+    422: {"model": bodies.Error, "description": "The request is not as described."},
+    429: {"model": bodies.Error, "description": "Too many requests."},
+    503: {"model": bodies.Error, "description": "The store does not answer now."},
+}
+TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Metrics.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"model": bodies.Error, "description": "Unknown."}}
+CONFLICT: dict[int | str, dict[str, Any]] = {
+    409: {"model": bodies.Error, "description": "No longer, or not yet, in the state for that."}
+}
+
+
+def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
+    """Return the application of a running service."""
+    server = service.configuration.server
+    app = FastAPI(
+        title="fanwise decision service",
+        version=__version__,
+        description="Watches traffic, decides which topics to serve, and carries decisions out.",
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        responses=ERRORS,
+        dependencies=[Depends(refuse_unknown)],
+    )
+    app.state.store = service.store
+    app.state.anonymous_read = server.anonymous_read
+    app.state.largest_page = server.largest_page
+    app.add_middleware(
+        BoundedRequests,
+        largest=server.largest_request,
+        limit=RateLimit(server.requests_per_minute),
+    )
+    _add_errors(app)
+    questions = Questions(service)
+    store, executor = service.store, service.executor
+
+    @app.get("/healthz", tags=["health"], responses=_only())
+    def healthz() -> dict[str, str]:
+        """Whether the process runs."""
+        return {"status": "ok"}
+
+    @app.get("/readyz", tags=["health"], responses={**_only(), 503: {"description": "Not ready."}})
+    def readyz() -> Response:
+        """Whether all parts are well; if not, which are not."""
+        troubles = service.health.troubles
+        return JSONResponse(
+            {"status": "not ready" if troubles else "ready", "troubles": sorted(troubles)},
+            503 if troubles else 200,
+        )
+
+    @app.get("/metrics", tags=["health"], response_class=Response, responses=TEXT)
+    def read_metrics(person: Reader) -> Response:
+        """Metrics as Prometheus reads them."""
+        return Response(metrics.text(), media_type=CONTENT_TYPE)
+
+    @app.get("/api/v1/status", tags=["status"])
+    def status(person: Reader) -> bodies.StatusBody:
+        """How the service is: state of its parts, input, what is in force, what is pending."""
+        return questions.status(person.role)
+
+    @app.get("/api/v1/decisions", tags=["decisions"])
+    def list_decisions(person: Reader, limit: Limit, cursor: Cursor = None) -> bodies.DecisionPage:
+        """Decisions, newest first."""
+        found = store.decisions(limit, cursor)
+        return bodies.DecisionPage(
+            decisions=list(map(bodies.DecisionBody.of, found.rows)), cursor=found.cursor
+        )
+
+    @app.get("/api/v1/decisions/{hash}", tags=["decisions"], responses=UNKNOWN)
+    def show_decision(person: Reader, hash: Hash) -> bodies.DecisionBody:
+        """One decision; of several with the same hash the newest."""
+        return bodies.DecisionBody.of(questions.find(hash))
+
+    @app.get("/api/v1/decisions/{hash}/diff", tags=["decisions"], responses=UNKNOWN)
+    def diff_decision(
+        person: Reader,
+        hash: Hash,
+        limit: Limit,
+        offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    ) -> bodies.DiffBody:
+        """What it switches, with reasons, the costliest topics first."""
+        return questions.diff(hash, limit, offset)
+
+    @app.post(
+        "/api/v1/decisions/{hash}/approve", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
+    )
+    def approve(person: Approver, hash: Hash) -> bodies.Applied:
+        """Put the pending decision in force; its hash must be the one that is pending."""
+        return questions.applied(hash, executor.approve(hash, person.name), WAIT_SECONDS)
+
+    @app.post(
+        "/api/v1/decisions/{hash}/reject", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
+    )
+    def reject(
+        person: Approver, hash: Hash, reason: bodies.Reason | None = None
+    ) -> bodies.DecisionBody:
+        """Refuse the pending decision; what is in force stays."""
+        why = "" if reason is None else reason.why
+        return bodies.DecisionBody.of(executor.reject(hash, person.name, why))
+
+    @app.post(
+        "/api/v1/decisions/{hash}/rollback", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
+    )
+    def roll_back(person: Approver, hash: Hash) -> bodies.Applied:
+        """Put an earlier decision, which was in force once, in force again."""
+        return questions.applied(hash, executor.roll_back(hash, person.name), WAIT_SECONDS)
+
+    @app.get("/api/v1/windows", tags=["history"])
+    def list_windows(person: Reader, limit: Limit, cursor: Cursor = None) -> bodies.WindowPage:
+        """Closed windows, newest first: events, late ones, bad rows."""
+        found = store.windows(limit, cursor)
+        return bodies.WindowPage(
+            windows=list(map(bodies.WindowTotalsBody.of, found.rows)), cursor=found.cursor
+        )
+
+    @app.get("/api/v1/audit", tags=["history"])
+    def list_audit(person: Reader, limit: Limit, cursor: Cursor = None) -> bodies.AuditPage:
+        """Who did what, when, newest first."""
+        found = store.audit(limit, cursor)
+        return bodies.AuditPage(
+            entries=list(map(bodies.AuditBody.of, found.rows)), cursor=found.cursor
+        )
+
+    @app.get("/api/v1/pins", tags=["pins"])
+    def list_pins(person: Reader) -> list[bodies.PinBody]:
+        """Topics that are fixed by hand."""
+        return list(map(bodies.PinBody.of, store.pins()))
+
+    @app.put("/api/v1/pins/{topic:path}", tags=["pins"])
+    def set_pin(person: Admin, topic: Name, pin: bodies.PinRequest) -> bodies.PinBody:
+        """Always serve a topic, or never, from the next decision on."""
+        return bodies.PinBody.of(
+            store.set_pin(topic, pin.kind, who=person.name, at=questions.now())
+        )
+
+    @app.delete("/api/v1/pins/{topic:path}", tags=["pins"], status_code=204, responses=UNKNOWN)
+    def remove_pin(person: Admin, topic: Name) -> Response:
+        """Leave a topic to the numbers again."""
+        if not store.remove_pin(topic, who=person.name, at=questions.now()):
+            return _say(404, "This topic is neither pinned nor excluded.")
+        return Response(status_code=204)
+
+    @app.post(
+        "/api/v1/what-if",
+        tags=["questions"],
+        responses={409: {"model": bodies.Error, "description": "No window has closed yet."}},
+    )
+    def what_if(person: Reader, question: bodies.WhatIf) -> bodies.WhatIfAnswer:
+        """Solve the last window again with another tau, capacity or metric. Nothing is changed."""
+        return questions.what_if(question)
+
+    @app.get("/api/v1/topics/{name:path}", tags=["questions"], responses={**UNKNOWN, **CONFLICT})
+    def show_topic(person: Reader, name: Name) -> bodies.TopicBody:
+        """A topic in the last window: why it is served or offloaded, what that is worth."""
+        return questions.topic(name)
+
+    @app.get(
+        "/api/v1/subscribers/{name:path}", tags=["questions"], responses={**UNKNOWN, **CONFLICT}
+    )
+    def show_subscriber(person: Reader, name: Name) -> bodies.SubscriberBody:
+        """A subscriber in the last window: what it wants, gets, and through which topics."""
+        return questions.subscriber(name)
+
+    return app
+
+
+def _only() -> dict[int | str, dict[str, Any]]:
+    """Paths that anybody may ask as often as they like."""
+    return {}
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Answer every error of ours in one line, and others without a word of what is inside."""
+
+    def tell(status: int) -> Callable[[Request, Exception], Response]:
+        return lambda request, error: _say(status, str(error))
+
+    app.add_exception_handler(UnknownDecisionError, tell(404))
+    app.add_exception_handler(ConflictError, tell(409))
+    app.add_exception_handler(StoreUnavailable, tell(503))
+    app.add_exception_handler(Busy, tell(429))
+    app.add_exception_handler(ParameterError, tell(422))
+    app.add_exception_handler(InputError, tell(404))
+    app.add_exception_handler(FanwiseError, tell(422))
+
+    @app.exception_handler(RequestValidationError)
+    def refuse(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
+        return _say(422, f"{place}: {first['msg']}" if place else first["msg"])
+
+    @app.exception_handler(Exception)
+    def hide(request: Request, error: Exception) -> Response:
+        log.error("%s %s", request.method, request.url.path, exc_info=error)
+        return _say(500, "Something went wrong; the service's log says what.")
+
+
+def _say(status: int, text: str) -> Response:
+    return JSONResponse({"detail": text}, status)

@@ -1,0 +1,254 @@
+"""What requests and answers look like; the description for other programs is made from it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+
+from fanwise.service.records import AuditEntry, Change, Decision, Role, State, Window
+from fanwise.service.store.rows import Pin, WindowTotals
+
+HASH = "4be1c0e4d9b0a0a6f6b1a3f0f3d1c6f0d0e6a9a4f5b8c7d6e5f4a3b2c1d0e9f8"
+
+
+def write_time(micros: int) -> str:
+    """Write microseconds since the epoch in ISO 8601."""
+    moment = datetime.fromtimestamp(micros / 1e6, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+Deliveries = Annotated[float, Field(ge=0, le=1e30, allow_inf_nan=False)]
+Percentage = Annotated[str, Field(pattern=r"^[0-9]{1,3}(\.[0-9]{1,9})?%$")]
+Time = Annotated[int, PlainSerializer(write_time, return_type=str)]
+"""Microseconds inside, ISO 8601 outside."""
+
+
+class Body(BaseModel):
+    """An answer, or a request: unknown names are mistakes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Error(Body):
+    """What went wrong, and what to do."""
+
+    detail: str = Field(examples=["Decision 4be1… is superseded; nothing is pending."])
+
+
+class WindowBody(Body):
+    """A span of event time, half-open."""
+
+    start: Time
+    end: Time
+
+    @classmethod
+    def of(cls, window: Window) -> WindowBody:
+        return cls(start=window.start, end=window.end)
+
+
+class DecisionBody(Body):
+    """What to serve after a window, how good that is, and what became of it."""
+
+    number: int = Field(examples=[17])
+    hash: str = Field(description="The plan's id.", examples=[HASH])
+    window: WindowBody
+    state: State
+    value: float = Field(description="Objective.", examples=[8123.0])
+    bound: float | None = Field(description="No selection is worth more.", examples=[8130.0])
+    gap: float | None = Field(description="Certified distance to the best.", examples=[0.00086])
+    changes: int = Field(description="Topics switched.", examples=[12])
+    workload: str = Field(description="Fingerprint of what was planned for.", examples=[HASH])
+    made_at: Time
+    previous: str | None = Field(description="In force when it was made.")
+    forecast: str
+    predicted: float | None = Field(description="Value foretold for the next window.")
+    delivered: float | None = Field(description="Value on what then came, once known.")
+    facts: dict[str, Any]
+    seconds: dict[str, float]
+    why: str = Field(description="Why the state is what it is.")
+
+    @classmethod
+    def of(cls, decision: Decision) -> DecisionBody:
+        entries = {name: getattr(decision, name) for name in cls.model_fields if name != "window"}
+        return cls(window=WindowBody.of(decision.window), **entries)
+
+
+class DecisionPage(Body):
+    """Decisions, newest first."""
+
+    decisions: list[DecisionBody]
+    cursor: str | None = Field(description="Give it back for the next page; null after the last.")
+
+
+class ChangeBody(Body):
+    """A topic that is switched."""
+
+    topic: str = Field(examples=["artists/abba"])
+    served: bool = Field(description="From now on.")
+    cost: float
+    followers: int
+    reason: str
+
+    @classmethod
+    def of(cls, change: Change) -> ChangeBody:
+        return cls(**change.__dict__)
+
+
+class DiffBody(Body):
+    """What a decision switches against the one in force when it was made."""
+
+    hash: str
+    previous: str | None
+    on: int = Field(description="Topics that are served from now on.")
+    off: int = Field(description="Topics that no longer are.")
+    changes: list[ChangeBody]
+    next: int | None = Field(description="Offset of the next page; null after the last.")
+
+
+class Reason(Body):
+    """Why, in a person's words; kept in the audit trail."""
+
+    why: str = Field("", max_length=1000, examples=["the campaign must stay up"])
+
+
+class Applied(Body):
+    """What an approval or roll back came to so far."""
+
+    decision: DecisionBody
+    epoch: int = Field(description="Counts applications.")
+    state: Literal["open", "done", "failed", "cancelled"]
+    why: str = ""
+
+
+class PinBody(Body):
+    """A topic fixed by hand."""
+
+    topic: str
+    kind: Literal["pin", "exclude"]
+    who: str
+    at: Time
+
+    @classmethod
+    def of(cls, pin: Pin) -> PinBody:
+        return cls(topic=pin.topic, kind=pin.kind, who=pin.who, at=pin.at)
+
+
+class PinRequest(Body):
+    """How to fix a topic."""
+
+    kind: Literal["pin", "exclude"]
+
+
+class WhatIf(Body):
+    """Another question about the last window; what is left out is as configured."""
+
+    tau: float | None = Field(None, ge=1e-9, allow_inf_nan=False, le=1e30, examples=[30])
+    capacity: Deliveries | Percentage | None = Field(None, examples=["15%"])
+    metric: Literal["binary", "fractional"] | None = None
+
+
+class WhatIfAnswer(Body):
+    """How good a plan for that question is."""
+
+    window: WindowBody
+    tau: float
+    capacity: float
+    metric: str
+    value: float
+    bound: float | None
+    gap: float | None
+    served: int
+    changes: int = Field(description="Topics switched against what is in force.")
+    seconds: float
+
+
+class TopicBody(Body):
+    """A topic in the last window, and why it is served or offloaded."""
+
+    topic: str
+    served: bool
+    in_force: bool = Field(description="Whether it is served now.")
+    window: WindowBody
+    facts: dict[str, Any]
+    pinned: Literal["pin", "exclude"] | None
+
+
+class SubscriberBody(Body):
+    """A subscriber in the last window: what it wants, what it gets."""
+
+    subscriber: str
+    window: WindowBody
+    needs: float
+    gets: float
+    satisfied: bool
+    topics: list[dict[str, Any]]
+
+
+class WindowTotalsBody(Body):
+    """What was counted in a window."""
+
+    window: WindowBody
+    events: int
+    late: int
+    bad: int
+    closed_by: str
+    closed_at: Time
+
+    @classmethod
+    def of(cls, totals: WindowTotals) -> WindowTotalsBody:
+        return cls(
+            window=WindowBody.of(totals.window),
+            events=totals.events,
+            late=totals.late,
+            bad=totals.bad,
+            closed_by=totals.closed_by,
+            closed_at=totals.closed_at,
+        )
+
+
+class WindowPage(Body):
+    """Windows, newest first."""
+
+    windows: list[WindowTotalsBody]
+    cursor: str | None
+
+
+class AuditBody(Body):
+    """Who did what, when."""
+
+    number: int
+    at: Time
+    who: str
+    what: str
+    about: str
+    note: str
+
+    @classmethod
+    def of(cls, entry: AuditEntry) -> AuditBody:
+        return cls(**entry.__dict__)
+
+
+class AuditPage(Body):
+    """The audit trail, newest first."""
+
+    entries: list[AuditBody]
+    cursor: str | None
+
+
+class StatusBody(Body):
+    """How the service is."""
+
+    version: str
+    mode: str
+    ready: bool
+    troubles: dict[str, str] = Field(description="Parts that are not well, and why.")
+    in_force: DecisionBody | None
+    pending: DecisionBody | None
+    epoch: int
+    outputs: list[dict[str, Any]]
+    input: dict[str, Any] = Field(description="Events, late, bad, lag, backlog.")
+    windows: dict[str, Any]
+    decisions: dict[str, int] = Field(description="How many are in each state.")
+    you: Role | None = Field(description="Your role; null without a token.")

@@ -1,0 +1,1 @@
+"""What the service is told: one TOML file, checked as a whole."""

@@ -1,0 +1,1 @@
+"""The executor: carries decisions out, within limits, and says what became of them."""

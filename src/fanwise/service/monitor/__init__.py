@@ -1,0 +1,1 @@
+"""What the service watches: events and subscriptions, counted window by window, exactly once."""

@@ -1,0 +1,361 @@
+"""The receiver: a process of its own that takes messages from an MQTT broker to the spool.
+
+A message is acknowledged once it is on disk. The session at the broker is persistent, so what
+arrives while the receiver is away waits there, as far as the broker keeps it. Where there is no
+room for input, nothing is read and nothing acknowledged until there is.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+import os
+import select
+import signal
+import ssl
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fanwise.service.configuration.model import MqttSource
+from fanwise.service.monitor import mosquitto_log
+from fanwise.service.monitor.clock import SteadyClock
+from fanwise.service.monitor.messages import Arrival, MessageReader, Record, bad
+from fanwise.service.monitor.mosquitto_log import BrokerLog
+from fanwise.service.monitor.spool import Spool, SpoolFullError, segments
+
+log = logging.getLogger(__name__)
+
+FLUSH_SECONDS = 0.1
+"""How long messages wait for others to be brought to disk with."""
+MOST_WAITING = 20_000
+"""Messages that wait for the disk; above, the broker has to wait."""
+SESSION_SECONDS = 7 * 86_400
+"""How long the broker keeps the session of a receiver that is away."""
+RETRY_SECONDS = 1.0
+TELL_SECONDS = 1.0
+WAITS = "input waits: "
+"""How trouble begins that is about room for input."""
+RECEIVE_MAXIMUM = 65_535
+RECALLED = 50
+"""Segments that are read again at the start, for the ids of events."""
+
+
+@dataclass
+class ReceiverStatus:
+    """What the receiver tells of itself.
+
+    Attributes
+    ----------
+    received, written
+        Messages since it started, and records brought to disk.
+    again, doubles
+        Messages that the broker sent again, and events dropped because their ids were known.
+    waiting
+        Messages that wait for the disk.
+    trouble
+        What is wrong, in a sentence; empty if nothing is.
+    """
+
+    is_connected: bool = False
+    received: int = 0
+    written: int = 0
+    again: int = 0
+    doubles: int = 0
+    bad: int = 0
+    waiting: int = 0
+    trouble: str = "not connected yet"
+    at: float = field(default_factory=time.time)
+
+
+class _Waiting(NamedTuple):
+    """A message that waits for the disk.
+
+    Attributes
+    ----------
+    record
+        None for what is acknowledged only.
+    connection
+        Counts connections: numbers of messages mean something on their own connection alone.
+    """
+
+    record: Record | None
+    number: int
+    quality: int
+    connection: int
+
+
+class Receiver:
+    """Takes messages from a broker to a spool until it is stopped."""
+
+    def __init__(
+        self,
+        source: MqttSource,
+        spool: Spool,
+        *,
+        largest: int,
+        ignored: Iterable[str] = (),
+    ) -> None:
+        """Prepare to receive.
+
+        Parameters
+        ----------
+        largest
+            Most bytes of a message.
+        ignored
+            Topics whose messages are no traffic.
+        """
+        import paho.mqtt.client as mqtt
+        from paho.mqtt.enums import CallbackAPIVersion
+        from paho.mqtt.packettypes import PacketTypes
+        from paho.mqtt.properties import Properties
+        from paho.mqtt.subscribeoptions import SubscribeOptions
+
+        self._source, self._spool = source, spool
+        self._reader = MessageReader(
+            source.time_field,
+            source.id_field,
+            largest,
+            BrokerLog(frozenset({source.client_id})),
+            frozenset(ignored),
+        )
+        if source.id_field is not None:
+            self._recall()
+        self.status = ReceiverStatus()
+        self._lock = threading.Condition()
+        self._arrived: list[_Waiting] = []
+        self._connection = 0
+        self._clock = SteadyClock()
+        self._is_over = threading.Event()
+        self._client = client = mqtt.Client(
+            CallbackAPIVersion.VERSION2,
+            client_id=source.client_id,
+            protocol=mqtt.MQTTv5,
+            manual_ack=True,
+        )
+        if source.username is not None:
+            client.username_pw_set(source.username, _read_secret(source.password_file))
+        if source.tls_ca is not None:
+            client.tls_set(ca_certs=str(source.tls_ca), tls_version=ssl.PROTOCOL_TLS_CLIENT)
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+        client.on_message = self._on_message
+        client.reconnect_delay_set(min_delay=1, max_delay=10)
+        self._properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        self._properties.SessionExpiryInterval = SESSION_SECONDS
+        # The broker sends so many before it waits for acknowledgements, which come in bundles.
+        self._properties.ReceiveMaximum = RECEIVE_MAXIMUM
+        # What brokers retain was published before, and would come again with every connection.
+        self._options = SubscribeOptions(qos=1, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND)
+
+    def run(self, is_over: threading.Event, told: Connection | None = None) -> None:
+        """Receive until the event is set.
+
+        Parameters
+        ----------
+        told
+            Gets the status about once a second, as a dictionary; left out where nobody reads it.
+        """
+        self._is_over = is_over
+        self._client.connect_async(
+            self._source.host,
+            self._source.port,
+            clean_start=False,
+            properties=self._properties,
+        )
+        self._client.loop_start()
+        pause, last_told = FLUSH_SECONDS, 0.0
+        try:
+            while not is_over.wait(pause):
+                pause = FLUSH_SECONDS if self._flush() else RETRY_SECONDS
+                if told is not None and time.monotonic() - last_told >= TELL_SECONDS:
+                    last_told = time.monotonic()
+                    self._tell(told)
+        finally:
+            is_over.set()
+            self._flush()
+            self._client.disconnect()
+            self._client.loop_stop()
+
+    def _tell(self, told: Connection) -> None:
+        self.status.at = time.time()
+        if select.select([], [told], [], 0)[1]:  # the service may have no time to read
+            told.send(asdict(self.status))
+
+    def _flush(self) -> bool:
+        """Bring what arrived to disk, then acknowledge it; return whether there was room for it.
+
+        What is not acknowledged is sent again by the broker, to whoever comes next.
+        """
+        with self._lock:
+            arrived = self._arrived[:]
+        trouble = ""
+        while not self._write(arrived):
+            trouble = self.status.trouble
+            if len(arrived) < 2:
+                return False
+            del arrived[len(arrived) // 2 :]  # there may be room for some of it
+        if self.status.trouble.startswith(WAITS):
+            self.status.trouble = trouble
+        with self._lock:
+            connection = self._connection
+            del self._arrived[: len(arrived)]
+            self.status.waiting = len(self._arrived)
+            self._lock.notify_all()
+        for one in arrived:
+            if one.quality and one.connection == connection:
+                self._client.ack(one.number, one.quality)
+        return not trouble
+
+    def _write(self, arrived: list[_Waiting]) -> bool:
+        """Bring messages to disk; return whether they are there, and say in the status why not."""
+        records = [one.record for one in arrived if one.record is not None]
+        try:
+            self._spool.write(records)
+        except (SpoolFullError, OSError) as error:
+            if not self.status.trouble.startswith(WAITS):
+                log.warning("%s%s", WAITS, error)
+            self.status.trouble = f"{WAITS}{error}"
+            return False
+        self.status.written += len(records)
+        return True
+
+    def _on_connect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        if reason.is_failure:
+            self.status.trouble = f"the broker refuses the connection: {reason}"
+            log.warning("%s", self.status.trouble)
+            return
+        with self._lock:
+            self._connection += 1
+        self.status.is_connected, self.status.trouble = True, ""
+        topics = [*self._source.topics]
+        if self._source.broker_log:
+            topics.append(mosquitto_log.TOPIC)
+        client.subscribe([(topic, self._options) for topic in topics])
+
+    def _on_disconnect(
+        self, client: Any, data: Any, flags: Any, reason: Any, properties: Any
+    ) -> None:
+        self.status.is_connected = False
+        self.status.trouble = f"no connection to the broker ({reason}); trying again"
+
+    def _on_message(self, client: Any, data: Any, message: Any) -> None:
+        at = self._clock.now()
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:
+            record: Record | None = bad("topic not UTF-8", "", message.payload, at)
+        else:
+            record = self._reader.read(Arrival(topic, message.payload, at, bool(message.dup)))
+        status = self.status
+        status.received += 1
+        status.again, status.doubles = self._reader.again, self._reader.doubles
+        status.bad += record is not None and record["kind"] == "bad"
+        with self._lock:
+            while len(self._arrived) >= MOST_WAITING and not self._is_over.is_set():
+                self._lock.wait(1.0)  # reading on would only fill memory
+            self._arrived.append(_Waiting(record, message.mid, message.qos, self._connection))
+            status.waiting = len(self._arrived)
+
+    def _recall(self) -> None:
+        """Know the events that were written last, for the broker may send some of them again."""
+        for path in segments(self._spool.folder)[-RECALLED:]:
+            try:
+                lines = path.read_text(encoding="ascii").splitlines()
+            except FileNotFoundError:  # counted and moved just now
+                continue
+            for line in lines:
+                self._reader.remember(json.loads(line))
+
+
+def _read_secret(path: Path | None) -> str | None:
+    return None if path is None else path.read_text(encoding="utf-8").rstrip("\r\n")
+
+
+def receive(
+    source: dict[str, Any],
+    folder: str,
+    limit: int,
+    largest: int,
+    ignored: Sequence[str],
+    told: Connection,
+) -> None:
+    """Run a receiver in this process until its parent is gone or tells it to stop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    is_over = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: is_over.set())
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        watch = threading.Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True)
+        watch.start()
+    receiver = Receiver(
+        MqttSource.model_construct(**source),
+        Spool(Path(folder), limit=limit),
+        largest=largest,
+        ignored=ignored,
+    )
+    receiver.run(is_over, told)
+
+
+class ReceiverProcess:
+    """A receiver in a process of its own, started again when it ends."""
+
+    def __init__(
+        self,
+        source: MqttSource,
+        folder: Path,
+        *,
+        limit: int,
+        largest: int,
+        ignored: Sequence[str] = (),
+    ) -> None:
+        self._arguments = (dict(source.__dict__), str(folder), limit, largest, tuple(ignored))
+        self._context = multiprocessing.get_context("spawn")
+        self._process: Any = None
+        self._told: Connection | None = None
+        self._status = ReceiverStatus()
+        self.starts = 0
+
+    def start(self) -> None:
+        """Start the process."""
+        self._told, telling = self._context.Pipe(duplex=False)
+        self._process = self._context.Process(
+            target=receive, args=(*self._arguments, telling), name="fanwise-receiver", daemon=True
+        )
+        self._process.start()
+        telling.close()
+        self.starts += 1
+
+    @property
+    def last_status(self) -> ReceiverStatus:
+        """What it told last."""
+        return self._status
+
+    def status(self) -> ReceiverStatus:
+        """Return what it tells now; a process that died is started again."""
+        try:
+            while self._told is not None and self._told.poll():
+                self._status = ReceiverStatus(**self._told.recv())
+        except (EOFError, OSError):
+            pass
+        if self._process is not None and not self._process.is_alive():
+            code = self._process.exitcode
+            self.start()
+            self._status = ReceiverStatus(trouble=f"the receiver ended ({code}) and was restarted")
+        return self._status
+
+    def stop(self, seconds: float = 10.0) -> None:
+        """Stop the process: what it has goes to disk first."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        process.join(seconds)
+        if process.is_alive():
+            process.kill()
+            process.join()

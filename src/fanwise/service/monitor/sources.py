@@ -1,0 +1,159 @@
+"""Sources as one streaming DataFrame: events and changes of subscriptions, unread as yet.
+
+Columns are ``kind`` (``event``, ``subscribe``, ``unsubscribe``, ``bad``), ``topic``, ``timestamp``,
+``bytes``, ``subscriber``, ``reason`` and ``came``, all text. The last tells the order of changes
+within the same second, where the source knows it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from fanwise.errors import InputError
+from fanwise.pipeline.shared.session import reason
+from fanwise.service.configuration.model import FolderSource, MqttSource, Source, SparkSource
+from fanwise.service.monitor.spool import archive_of
+
+EVENT, SUBSCRIBE, UNSUBSCRIBE, BAD = "event", "subscribe", "unsubscribe", "bad"
+COLUMNS = ("kind", "topic", "timestamp", "bytes", "subscriber", "reason", "came")
+SCHEMA = ", ".join(f"{name} STRING" for name in COLUMNS)
+MALFORMED = "_malformed"
+GLOBS = {"jsonl": "*.{jsonl,json}", "csv": "*.csv", "parquet": "*.parquet"}
+MOST_FILES = 200
+"""Files of one micro-batch: a backlog is worked off in pieces."""
+
+
+def open_source(
+    spark: SparkSession,
+    source: Source,
+    spool: Path,
+    *,
+    is_over: Callable[[], bool] = lambda: False,
+) -> DataFrame:
+    """Return the stream of a source.
+
+    Parameters
+    ----------
+    spool
+        Where the receiver of an MQTT source puts its segments.
+    is_over
+        Asked while waiting for the first file of a folder whose columns are in its files.
+
+    Raises
+    ------
+    InputError
+        Where Spark has no such source, in one line.
+    """
+    if isinstance(source, MqttSource):
+        return _spooled(spark, spool)
+    if isinstance(source, FolderSource):
+        return _folders(spark, source, is_over)
+    return _any_source(spark, source)
+
+
+def _spooled(spark: SparkSession, spool: Path) -> DataFrame:
+    archive = archive_of(spool)
+    archive.mkdir(parents=True, exist_ok=True)
+    return (
+        spark.readStream.schema(f"{SCHEMA}, {MALFORMED} STRING")
+        .option("columnNameOfCorruptRecord", MALFORMED)
+        .option("maxFilesPerTrigger", MOST_FILES)
+        .option("pathGlobFilter", GLOBS["jsonl"])
+        .option("cleanSource", "archive")
+        .option("sourceArchiveDir", str(archive))
+        .json(str(spool))
+        .transform(_set_malformed_aside)
+    )
+
+
+def _folders(spark: SparkSession, source: FolderSource, is_over: Callable[[], bool]) -> DataFrame:
+    events = _folder(spark, source.publications, source.format, is_over)
+    frame = _as_columns(events, F.lit(EVENT))
+    if source.subscriptions is None:
+        return frame
+    changes = _folder(spark, source.subscriptions, source.format, is_over)
+    action = F.lower(_column(changes, "action"))
+    kind = F.when(action.isin(SUBSCRIBE, UNSUBSCRIBE), action).otherwise(F.lit(BAD))
+    return frame.unionByName(_as_columns(changes, kind))
+
+
+def _folder(spark: SparkSession, folder: str, kind: str, is_over: Callable[[], bool]) -> DataFrame:
+    if kind == "jsonl":
+        schema = f"{SCHEMA}, action STRING, {MALFORMED} STRING"
+    else:
+        schema = _columns_of_first(spark, folder, kind, is_over)
+    reader = (
+        spark.readStream.schema(schema)
+        .option("maxFilesPerTrigger", MOST_FILES)
+        .option("pathGlobFilter", GLOBS[kind])
+        .option("columnNameOfCorruptRecord", MALFORMED)
+        # Files may be moved in long after they were written; Spark would skip old ones silently.
+        .option("maxFileAge", "36500d")
+    )
+    if kind == "csv":
+        return reader.option("header", True).option("escape", '"').csv(folder)
+    return reader.json(folder) if kind == "jsonl" else reader.parquet(folder)
+
+
+def _columns_of_first(
+    spark: SparkSession, folder: str, kind: str, is_over: Callable[[], bool]
+) -> str:
+    """Wait for the first file and return its columns, which all files must have."""
+    while not is_over():
+        first = min(Path(folder).glob(GLOBS[kind]), default=None)
+        if first is not None:
+            batch = spark.read.option("header", True)
+            frame = batch.csv(str(first)) if kind == "csv" else batch.parquet(str(first))
+            fields = [f"`{one.name}` {one.dataType.simpleString()}" for one in frame.schema]
+            return ", ".join([*fields, *([f"{MALFORMED} STRING"] if kind == "csv" else [])])
+        time.sleep(0.5)
+    return SCHEMA
+
+
+def _any_source(spark: SparkSession, source: SparkSource) -> DataFrame:
+    try:
+        frame = spark.readStream.format(source.format).options(**source.options).load()
+    except PySparkException as error:
+        raise InputError(
+            f"source: Spark cannot read {source.format!r} ({reason(error)}); add its package by "
+            "conf = { 'spark.jars.packages' = … } under [monitor], or check the options."
+        ) from None
+    if source.payload == "json":
+        text = F.col("value").cast("string")
+        fields = F.from_json(text, f"{SCHEMA}, action STRING")
+        frame = frame.select(fields.alias("read"), text.alias("text")).select(
+            "read.*", F.when(F.col("read").isNull(), F.col("text")).alias(MALFORMED)
+        )
+    action = F.lower(F.coalesce(_column(frame, "action"), F.lit(EVENT)))
+    return _as_columns(frame, F.when(action.isin(SUBSCRIBE, UNSUBSCRIBE), action).otherwise(EVENT))
+
+
+def _as_columns(frame: DataFrame, kind: Column) -> DataFrame:
+    return frame.select(
+        kind.alias("kind"),
+        *(_column(frame, name).alias(name) for name in COLUMNS[1:]),
+        _column(frame, MALFORMED).alias(MALFORMED),
+    ).transform(_set_malformed_aside)
+
+
+def _column(frame: DataFrame, name: str) -> Column:
+    """Return a column as text; null where there is none."""
+    known = {column.lower() for column in frame.columns}
+    return (F.col(name) if name.lower() in known else F.lit(None)).cast("string")
+
+
+def _set_malformed_aside(frame: DataFrame) -> DataFrame:
+    """Mark rows that their reader could not take apart."""
+    is_bad = F.col(MALFORMED).isNotNull() | F.col("kind").isNull()
+    return frame.withColumns(
+        {
+            "kind": F.when(is_bad, F.lit(BAD)).otherwise(F.col("kind")),
+            "reason": F.when(is_bad, F.lit("malformed row")).otherwise(F.col("reason")),
+        }
+    ).drop(MALFORMED)

@@ -1,0 +1,240 @@
+"""The stream: micro-batches by Spark Structured Streaming, counted by the pipeline's transforms.
+
+Spark decides what is in a batch and remembers it before the batch runs; the ledger takes each batch
+once. So whatever is killed when, every event that reached a file counts exactly once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from fanwise.pipeline.shared import schema as S
+from fanwise.pipeline.shared import values
+from fanwise.pipeline.shared.windows import WINDOW
+from fanwise.pipeline.topic.checks import check_events
+from fanwise.pipeline.topic.transforms import count_events
+from fanwise.service.monitor.clock import SteadyClock
+from fanwise.service.monitor.ledger import Batch, Ledger, TopicCount
+from fanwise.service.monitor.sources import BAD, EVENT, SUBSCRIBE, UNSUBSCRIBE
+from fanwise.service.monitor.subscriptions import SubscriptionChange
+from fanwise.service.monitor.windows import WindowRule
+from fanwise.service.records import Window
+from fanwise.service.status import StreamStatus
+
+log = logging.getLogger(__name__)
+
+AHEAD = 3600 * 10**6
+"""Events further in the future than this many microseconds are bad: a clock is wrong, and one of
+them would close every window."""
+
+
+class Stream:
+    """A running query that feeds the ledger."""
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        ledger: Ledger,
+        rule: WindowRule,
+        checkpoint: Path,
+        *,
+        trigger: float,
+        idle: float,
+        when_closed: Callable[[Sequence[Window]], None],
+        now: Callable[[], int] | None = None,
+    ) -> None:
+        """Prepare the query.
+
+        Parameters
+        ----------
+        frame
+            See :mod:`fanwise.service.monitor.sources`.
+        checkpoint
+            Where Spark remembers what is in each batch.
+        trigger, idle
+            Seconds between looks for input, and without input after which windows close.
+        when_closed
+            Told of closed windows.
+        now
+            The time in microseconds since the epoch; left out: that of this machine.
+        """
+        self._frame, self._ledger, self._rule = frame, ledger, rule
+        self._checkpoint, self._trigger, self._idle = checkpoint, trigger, idle
+        self._when_closed, self._now = when_closed, now or SteadyClock().now
+        self._query: Any = None
+        self._lock = threading.Lock()
+        self.status = StreamStatus()
+
+    def start(self) -> None:
+        """Start the query."""
+        self._query = (
+            self._frame.writeStream.foreachBatch(self._take)
+            .option("checkpointLocation", str(self._checkpoint))
+            .trigger(processingTime=f"{max(1, round(1000 * self._trigger))} milliseconds")
+            .start()
+        )
+
+    def stop(self) -> None:
+        """Stop the query after the batch that runs."""
+        query, self._query = self._query, None
+        if query is not None:
+            with self._lock:  # a batch that is being counted comes to its end
+                query.stop()
+
+    def is_alive(self) -> bool:
+        """Whether the query runs; if not, the status says why."""
+        query = self._query
+        if query is None or query.isActive:
+            return query is not None
+        error = query.exception()
+        self.status.trouble = f"the stream ended: {str(error).splitlines()[0] if error else '?'}"
+        return False
+
+    def close_if_silent(self) -> None:
+        """Close the windows that are open if nothing has come for long."""
+        if time.monotonic() - self.status.last_input < self._idle:
+            return
+        with self._lock:
+            if time.monotonic() - self.status.last_input < self._idle:
+                return
+            closed = self._ledger.close_silent()
+        if closed:
+            self._when_closed(closed)
+
+    def _take(self, frame: DataFrame, number: int) -> None:
+        """Count a micro-batch."""
+        with self._lock:
+            started = time.monotonic()
+            batch, reasons = read_batch(frame, number, self._rule, self._now() + AHEAD)
+            done = self._ledger.commit(batch)
+            status = self.status
+            status.batch = number
+            if done.is_new:
+                events = sum(count.events for count in batch.counts)
+                rows = events + batch.bad + len(batch.changes)
+                status.events += events
+                status.late += done.late
+                status.bad += batch.bad
+                status.changes += len(batch.changes)
+                for reason, many in reasons.items():
+                    status.reasons[reason] = status.reasons.get(reason, 0) + many
+                status.batch_seconds = time.monotonic() - started
+                status.rows_per_second = rows / max(status.batch_seconds, 1e-9)
+                if rows:
+                    status.last_input = time.monotonic()
+        if done.closed:
+            self._when_closed(done.closed)
+
+
+def read_batch(
+    frame: DataFrame, number: int, rule: WindowRule, latest: int
+) -> tuple[Batch, dict[str, int]]:
+    """Return a micro-batch counted, and the rows that could not be read by reason.
+
+    Parameters
+    ----------
+    frame
+        See :mod:`fanwise.service.monitor.sources`.
+    latest
+        Events after this instant are bad.
+    """
+    frame = frame.persist()
+    try:
+        counts = _count(frame, rule, latest)
+        others = _others(frame)
+    finally:
+        frame.unpersist()
+    by_verdict: dict[int, int] = {}
+    fine: list[TopicCount] = []
+    last: int | None = None
+    for row in counts.to_pylist():
+        if row["verdict"] != S.FINE:
+            by_verdict[row["verdict"]] = by_verdict.get(row["verdict"], 0) + row["rows"]
+            continue
+        last = row["last"] if last is None else max(last, row["last"])
+        fine.append(
+            TopicCount(
+                row[WINDOW],
+                row["topic"],
+                row["events"],
+                float(row["size_sum"] or 0.0),
+                int(row["size_known"]),
+            )
+        )
+    reasons = S.count_reasons(by_verdict)
+    if by_verdict.get(S.OUTSIDE):
+        reasons["timestamp in the future"] = by_verdict[S.OUTSIDE]
+    changes, more = _read_others(others)
+    for reason, many in more.items():
+        reasons[reason] = reasons.get(reason, 0) + many
+    return Batch(number, fine, last, sum(reasons.values()), changes), reasons
+
+
+def _count(frame: DataFrame, rule: WindowRule, latest: int) -> pa.Table:
+    events = frame.where(F.col("kind") == EVENT)
+    checked = check_events(events, end=latest, place="source")
+    return checked.transform(count_events(rule.slide)).toArrow()
+
+
+def _others(frame: DataFrame) -> pa.Table:
+    others = frame.where(F.col("kind") != EVENT)
+    return others.select(
+        "kind",
+        "subscriber",
+        "topic",
+        "reason",
+        F.coalesce(F.col("came").try_cast("bigint"), F.lit(0)).alias("came"),
+        values.instant(others, "timestamp", "source").alias("instant"),
+    ).toArrow()
+
+
+def _read_others(table: pa.Table) -> tuple[list[SubscriptionChange], dict[str, int]]:
+    changes: list[SubscriptionChange] = []
+    reasons: dict[str, int] = {}
+    # Files come in any order, and so do their rows; what happened first counts first.
+    rows = sorted(table.to_pylist(), key=lambda row: (row["instant"] or 0, row["came"]))
+    for row in rows:
+        reason = _why_bad(row)
+        if reason is not None:
+            reasons[reason] = reasons.get(reason, 0) + 1
+            continue
+        changes.append(
+            SubscriptionChange(row["instant"], row["kind"], row["subscriber"], row["topic"])
+        )
+    return changes, reasons
+
+
+def _why_bad(row: dict[str, Any]) -> str | None:
+    if row["kind"] == BAD:
+        return row["reason"] or "action neither subscribe nor unsubscribe"
+    if row["kind"] not in (SUBSCRIBE, UNSUBSCRIBE):
+        return "malformed row"
+    if not row["subscriber"]:
+        return "no subscriber"
+    if not row["topic"] and row["kind"] == SUBSCRIBE:
+        return "no topic"
+    return None if row["instant"] is not None else "timestamp not ISO 8601 or epoch seconds"
+
+
+def start_spark(master: str | None, conf: dict[str, str]) -> SparkSession:
+    """Start Spark for streaming: few partitions, for batches are small."""
+    from fanwise.pipeline.shared.session import start
+
+    return start(
+        master,
+        {
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.streaming.metricsEnabled": "false",
+            "spark.sql.streaming.minBatchesToRetain": "20",
+            **conf,
+        },
+    )

@@ -1,0 +1,63 @@
+"""A whole service: parts, HTTP, and what is printed when it is ready."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fanwise.service.api.app import make_app
+from fanwise.service.api.metrics import Metrics
+from fanwise.service.configuration.model import Configuration
+from fanwise.service.demo import Replay
+from fanwise.service.server import HttpServer
+from fanwise.service.supervisor import Supervisor, check_source
+
+log = logging.getLogger(__name__)
+
+Ready = Callable[[str, Path, str | None], None]
+"""Told the address, the state folder, and the token of the demo."""
+
+
+def run_service(configuration: Configuration, ready: Ready, *, is_demo: bool = False) -> None:
+    """Run a service until a signal ends it.
+
+    Parameters
+    ----------
+    ready
+        Told once requests are answered and the input is read.
+    is_demo
+        Whether a made day is replayed; ``ready`` gets a token for it then.
+    """
+    check_source(configuration)
+    service = Supervisor(configuration)
+    metrics = service.listener = Metrics(service)
+    server = None
+    replay = Replay(configuration.state) if is_demo else None
+    try:
+        server = HttpServer(make_app(service, metrics), configuration.server)
+        server.start()
+        service.start()
+        token = _demo_token(service) if is_demo else None
+        ready(server.url, configuration.state, token)
+        if replay is not None:
+            replay.start()
+        service.run()
+    finally:
+        # A second signal would leave things half: ends take a few seconds, and are announced.
+        with contextlib.suppress(ValueError):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if replay is not None:
+            replay.stop()
+        if server is not None:
+            server.stop()
+        service.stop()
+
+
+def _demo_token(service: Supervisor) -> str:
+    """Make a token that may do everything, for the life of the demo's folder."""
+    _, text = service.store.create_token("admin", "demo", who="demo", at=time.time_ns() // 1000)
+    return text

@@ -1,0 +1,1 @@
+"""Steps from each schema of the store to the next, run by Alembic at the start."""

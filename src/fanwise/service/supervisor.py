@@ -1,0 +1,455 @@
+"""The service put together: monitor, analyzer, executor and store, started, watched and stopped.
+
+One loop decides closed windows in their order, lets the executor do what time brings, and looks
+after the stream and the receiver. Whatever fails is said in the status, tried again, and never
+takes the rest down.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from fanwise.errors import FanwiseError, InputError
+from fanwise.service.analyzer.deciding import Analyzer, Decided, InForce
+from fanwise.service.analyzer.forecasting import DAY
+from fanwise.service.analyzer.workloads import Traffic
+from fanwise.service.configuration.model import Configuration, MqttSource
+from fanwise.service.executor.applying import Assessment, Executor
+from fanwise.service.monitor.ledger import NEVER, Ledger
+from fanwise.service.monitor.receiver import ReceiverProcess, ReceiverStatus
+from fanwise.service.monitor.snapshot import read_snapshot
+from fanwise.service.monitor.spool import archive_of, bytes_waiting, prune
+from fanwise.service.monitor.windows import WindowRule
+from fanwise.service.records import Decision, Window
+from fanwise.service.state import StateFolder, StateLock
+from fanwise.service.status import Input, StreamStatus
+from fanwise.service.store.errors import StoreUnavailable
+from fanwise.service.store.retention import Retention, remove_old
+from fanwise.service.store.rows import WindowTotals
+from fanwise.service.store.store import Store
+from fanwise.service.store.waiting import retrying
+from fanwise.workload.topic.files import write_workload
+
+if TYPE_CHECKING:
+    from fanwise.service.monitor.stream import Stream
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.2
+"""Between two looks for closed windows."""
+TICK_SECONDS = 1.0
+"""Between two looks at the executor, the stream and the receiver."""
+RESTART_SECONDS = 10.0
+"""Between two attempts to start a stream that ended."""
+TIDY_SECONDS = 600.0
+"""Between two removals of what is too old."""
+
+
+@dataclass
+class Health:
+    """What state each part is in, in a sentence; empty where all is well."""
+
+    store: str = ""
+    stream: str = "not started yet"
+    receiver: str = ""
+    analyzer: str = ""
+    executor: str = ""
+
+    @property
+    def troubles(self) -> dict[str, str]:
+        """Parts that are not well."""
+        return {name: text for name, text in self.__dict__.items() if text}
+
+
+@dataclass
+class Latest:
+    """What was decided last, for questions that need the workload."""
+
+    decided: Decided | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def put(self, decided: Decided) -> None:
+        with self.lock:
+            self.decided = decided
+
+    def get(self) -> Decided | None:
+        with self.lock:
+            return self.decided
+
+
+class Listener:
+    """Hears what the service does; does nothing."""
+
+    def note_decision(self, decision: Decision) -> None:
+        """Hear of a decision, and what became of it."""
+
+    def note_delivered(self, foretold: float, delivered: float) -> None:
+        """Hear what a decision was worth on what came, and what was foretold."""
+
+    def note_failure(self, output: str) -> None:
+        """Hear of an output that could not be told."""
+
+
+class Supervisor:
+    """Runs the service on a configuration.
+
+    Attributes
+    ----------
+    listener
+        Hears what happens; metrics take its place.
+    health
+        What state each part is in.
+    latest
+        What was decided last.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Take the state folder and open what is in it.
+
+        Raises
+        ------
+        StateInUseError
+            Where another service uses the folder.
+        InputError
+            Where what is in the folder does not go with the configuration.
+        """
+        self.configuration = configuration
+        self.folder = StateFolder(configuration.state)
+        self.folder.make()
+        self._lock = StateLock(self.folder)
+        windows = configuration.windows
+        self.rule = WindowRule.from_seconds(windows.length, windows.slide, windows.lateness)
+        self.ledger = Ledger(self.folder.ledger, self.rule)
+        self.stopping = threading.Event()
+        self.health = Health()
+        self.latest = Latest()
+        self.started_at = time.time()
+        self.store = retrying(self._open_store, self.stopping, on_wait=self._note_store)
+        self.health.store = ""
+        self.listener = Listener()
+        self.executor = Executor(self.store, configuration.execute, on_attempt=self._note_attempt)
+        self.analyzer = Analyzer(configuration.decide, self._history, price=configuration.price)
+        self.receiver: ReceiverProcess | None = None
+        self.stream: Stream | None = None
+        self._spark: Any = None
+        self._closed = threading.Event()
+        self._last_end = self._find_last_end()
+        self._ticked = self._tidied = self._restarted = 0.0
+
+    def _open_store(self) -> Store:
+        url = self.configuration.store.url
+        return Store(self.folder.store if url is None else url)
+
+    def start(self) -> None:
+        """Start the receiver, Spark and the stream, and carry on what was being applied."""
+        self._take_snapshot()
+        source = self.configuration.source
+        if isinstance(source, MqttSource):
+            monitor = self.configuration.monitor
+            self.receiver = ReceiverProcess(
+                source,
+                self.folder.spool,
+                limit=monitor.spool_limit,
+                largest=monitor.message_limit,
+                ignored=[
+                    topic
+                    for output in self.configuration.execute.mqtt
+                    for topic in (output.topic, output.delta_topic)
+                    if topic is not None
+                ],
+            )
+            self.receiver.start()
+        retrying(self.executor.start, self.stopping, on_wait=self._note_store)
+        self._start_stream()
+
+    def run(self) -> None:
+        """Run until :attr:`stopping` is set."""
+        while not self.stopping.is_set():
+            self._closed.wait(LOOK_SECONDS)
+            self._closed.clear()
+            self.step()
+
+    def step(self) -> None:
+        """Look once at everything that may need something."""
+        self._guard("analyzer", self.decide_closed)
+        now = time.monotonic()
+        if now - self._ticked >= TICK_SECONDS:
+            self._ticked = now
+            self._guard("executor", self.executor.tick)
+            self._look_after_input()
+        if now - self._tidied >= TIDY_SECONDS:
+            self._tidied = now
+            self._guard("store", self._tidy)
+
+    def stop(self) -> None:
+        """Stop everything in order: input first, so that nothing is lost."""
+        self.stopping.set()
+        if self.receiver is not None:
+            self.receiver.stop()
+        if self.stream is not None:
+            self.stream.stop()
+        if self._spark is not None:
+            self._spark.stop()
+        self.executor.stop()
+        self.store.close()
+        self.ledger.close()
+        self._lock.release()
+
+    # Deciding
+
+    def decide_closed(self) -> None:
+        """Decide every closed window that has no decision yet, oldest first."""
+        for window in self.ledger.windows_after(self._last_end):
+            if self.stopping.is_set():
+                return
+            if not self.store.is_decided(window):
+                self._decide(window)
+            self._last_end = window.end
+
+    def _decide(self, window: Window) -> None:
+        started = time.perf_counter()
+        closed = self.ledger.closed_window(window)
+        self.store.put_window(
+            WindowTotals(window, closed.total, closed.late, closed.bad, closed.closed_by, _now())
+        )
+        self._compare_forecast(closed)
+        pins = self.store.pins()
+        decided = self.analyzer.decide(
+            closed,
+            self.in_force(),
+            pin=[one.topic for one in pins if one.kind == "pin"],
+            exclude=[one.topic for one in pins if one.kind == "exclude"],
+        )
+        if decided.plan is not None:
+            self._save(decided)
+        decision = self.executor.submit(
+            decided.decision,
+            decided.changes,
+            decided.served.to_pylist(),
+            Assessment(decided.kept, decided.hold),
+        )
+        self.latest.put(decided)
+        log.info(
+            "window from %s: value %s, bound %s, %d changes, %s; %.2f s",
+            datetime.fromtimestamp(window.start / 1e6, UTC).isoformat(" ", "seconds"),
+            decision.value,
+            decision.bound,
+            decision.changes,
+            decision.state,
+            time.perf_counter() - started,
+        )
+        self.listener.note_decision(decision)
+
+    def in_force(self) -> InForce | None:
+        """Return what changes are counted against.
+
+        That is what is obeyed; in mode dry-run, where nothing is, the decision before.
+        """
+        current = self.store.current()
+        if current is None and self.executor.mode == "dry-run":
+            newest = self.store.newest()
+            current = None if newest is None or newest.state == "failed" else newest
+        if current is None:
+            return None
+        served = self.store.served_by(current.hash)
+        return InForce(current.hash, pa.array(served or (), pa.string()))
+
+    def _compare_forecast(self, closed: Any) -> None:
+        """Tell the decision before what it was worth on what really came."""
+        before = self.store.newest()
+        if before is None or before.delivered is not None or before.state == "failed":
+            return
+        if before.window.end > closed.window.start:
+            return
+        served = pa.array(self.store.served_by(before.hash) or (), pa.string())
+        value = self.analyzer.delivered_value(closed, served)
+        self.store.set_delivered(before.number, value)
+        if before.predicted is not None:
+            self.listener.note_delivered(before.predicted, value)
+
+    def plan_folder(self, decision: Decision) -> Path:
+        """Return where the plan of a decision is, if it is still kept."""
+        return self.folder.plans / _name(decision.window, decision.hash)
+
+    def _save(self, decided: Decided) -> None:
+        if decided.plan is None:
+            return
+        name = _name(decided.decision.window, decided.decision.hash)
+        decided.plan.save(self.folder.plans / name, overwrite=True)
+        keeping = self.configuration.store
+        if keeping.keep_workloads:
+            write_workload(decided.workload, self.folder.workloads / name, overwrite=True)
+        _keep_newest(self.folder.plans, keeping.keep_plans)
+        _keep_newest(self.folder.workloads, keeping.keep_workloads)
+
+    def _history(self, windows: Sequence[Window]) -> list[Traffic]:
+        kept = [window for window in windows if self.ledger.has_window(window)]
+        return [
+            Traffic(topics, events.astype(float), size)
+            for topics, events, size in map(self.ledger.counts_in, kept)
+        ]
+
+    def _find_last_end(self) -> int:
+        """Return the end of the last window that was decided before all undecided ones."""
+        windows = self.ledger.windows_after()
+        undecided = next((one for one in windows if not self.store.is_decided(one)), None)
+        if undecided is not None:
+            return undecided.end - 1
+        return windows[-1].end if windows else self.ledger.totals()["closed_through"]
+
+    # Input
+
+    def _take_snapshot(self) -> None:
+        """Begin with the subscriptions of the snapshot, once in the life of a state folder."""
+        path = self.configuration.monitor.snapshot
+        if path is None or self.ledger.has_snapshot():
+            return
+        rows = self.ledger.take_snapshot(read_snapshot(path), 0)
+        log.info("%s: %d subscriptions", path, rows)
+
+    def _start_stream(self) -> None:
+        from fanwise.service.monitor.sources import open_source
+        from fanwise.service.monitor.stream import Stream, start_spark
+
+        monitor, windows = self.configuration.monitor, self.configuration.windows
+        if self._spark is None:
+            self._spark = start_spark(monitor.master, dict(monitor.conf))
+        frame = open_source(
+            self._spark,
+            self.configuration.source,
+            self.folder.spool,
+            is_over=self.stopping.is_set,
+        )
+        self.stream = Stream(
+            frame,
+            self.ledger,
+            self.rule,
+            self.folder.checkpoint,
+            trigger=monitor.trigger,
+            idle=windows.idle,
+            when_closed=lambda closed: self._closed.set(),
+        )
+        self.stream.start()
+        self.health.stream = ""
+
+    def _look_after_input(self) -> None:
+        if self.receiver is not None:
+            self.health.receiver = self.receiver.status().trouble
+        stream = self.stream
+        if stream is None:
+            return
+        if stream.is_alive():
+            self.health.stream = ""
+            self._guard("stream", stream.close_if_silent)
+            return
+        self.health.stream = stream.status.trouble or "the stream ended"
+        if time.monotonic() - self._restarted >= RESTART_SECONDS:
+            self._restarted = time.monotonic()
+            log.warning("%s; starting it again", self.health.stream)
+            self._guard("stream", self._start_stream)
+
+    def input(self) -> Input:
+        """Return what is known of the input."""
+        totals = self.ledger.totals()
+        stream = StreamStatus() if self.stream is None else self.stream.status
+        receiver = ReceiverStatus() if self.receiver is None else self.receiver.last_status
+        return Input(
+            events=totals["events"],
+            late=totals["late"],
+            bad=totals["bad"],
+            reasons=dict(stream.reasons),
+            duplicates=receiver.doubles,
+            redelivered=receiver.again,
+            received=receiver.received,
+            lag=time.monotonic() - stream.last_input,
+            backlog=bytes_waiting(self.folder.spool),
+            batch=totals["batch"],
+            batch_seconds=stream.batch_seconds,
+            rows_per_second=stream.rows_per_second,
+            subscriptions=totals["subscriptions"],
+            last=totals["last"] if totals["last"] > NEVER else None,
+        )
+
+    # Looking after things
+
+    def _guard(self, part: str, act: Callable[[], None]) -> None:
+        """Do something of a part; whatever is wrong with it is said in the status."""
+        try:
+            act()
+        except StoreUnavailable as error:
+            self._note_store(error)
+        except (FanwiseError, OSError) as error:
+            setattr(self.health, part, str(error))
+            log.warning("%s: %s", part, error)
+        except Exception as error:
+            setattr(self.health, part, f"{type(error).__name__}: {error}")
+            log.exception("%s", part)
+        else:
+            if part != "stream":
+                setattr(self.health, part, "")
+            self.health.store = ""
+
+    def _note_attempt(self, output: str, error: str | None) -> None:
+        if error is not None:
+            self.listener.note_failure(output)
+
+    def _note_store(self, error: StoreUnavailable) -> None:
+        self.health.store = str(error)
+
+    def _tidy(self) -> None:
+        """Remove what is too old."""
+        keeping = self.configuration.store
+        remove_old(self.store, Retention(keeping.keep, keeping.keep_plans), _now())
+        prune(archive_of(self.folder.spool), self.configuration.monitor.spool_keep)
+        through = self.ledger.totals()["closed_through"]
+        self.ledger.forget(min(through, self._last_end) - self._span_needed())
+
+    def _span_needed(self) -> int:
+        """Return how far back forecasts look, in microseconds."""
+        forecast = self.configuration.decide.forecast
+        windows = {"last": 2, "quantile": forecast.windows + 1, "same-hour": 2}[forecast.kind]
+        days = forecast.days if forecast.kind == "same-hour" else 0
+        return windows * self.rule.length + days * DAY
+
+
+def _name(window: Window, hash: str) -> str:
+    """Return the name of a decision's folders: they sort by time."""
+    return f"{window.end:020d}-{window.start:020d}-{hash[:16]}"
+
+
+def _keep_newest(folder: Path, count: int) -> None:
+    for old in sorted(folder.iterdir())[: -count or None]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+def check_source(configuration: Configuration) -> None:
+    """Refuse what can be known to be wrong before anything is started.
+
+    Raises
+    ------
+    InputError
+        In one line.
+    """
+    source = configuration.source
+    if source.kind == "folder":
+        for name in ("publications", "subscriptions"):
+            path = getattr(source, name)
+            if path is not None and "://" not in path and not Path(path).is_dir():
+                raise InputError(f"source.{name}: there is no folder {path}; make it first.")
+    snapshot = configuration.monitor.snapshot
+    if snapshot is not None and not snapshot.exists():
+        raise InputError(f"monitor.snapshot: there is no file {snapshot}.")

@@ -1,0 +1,1 @@
+"""Branch and bound over attachments: tables, the walk over its tree, leaves for certificates."""

@@ -1,0 +1,1 @@
+"""What proves a bound: prices on brokers, trees, the gathering of subscribers, certificates."""

@@ -1,0 +1,146 @@
+"""``fanwise decisions`` against a server over a real socket."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.conftest import is_one_line
+from tests.service.api.conftest import Clients
+from tests.service.servers import free_port
+from tests.service.services import close_hour, supervise
+
+from fanwise.service.records import ROLES
+
+
+@pytest.fixture
+def service(tmp_path):
+    """A service with one pending decision, and its server."""
+    service = supervise(tmp_path, execute={"retries": {"attempts": 1}})
+    close_hour(service, 0)
+    clients = Clients(service)
+    yield clients
+    clients.stop()
+
+
+@pytest.fixture
+def ask(run, service, monkeypatch):
+    """Run ``fanwise decisions`` against the service, with the token of a role."""
+    monkeypatch.setenv("FANWISE_URL", service.server.url)
+
+    def ask(*arguments, role="approve"):
+        monkeypatch.setenv("FANWISE_TOKEN", service.tokens[role])
+        return run("decisions", *arguments)
+
+    return ask
+
+
+def pending(service):
+    return service.service.store.pending().hash
+
+
+def test_a_decision_from_the_list_to_in_force_and_back(ask, service, tmp_path):
+    first = pending(service)
+    assert first[:12] in ask("list", role="read").out
+    assert "pending" in ask("show", first[:8], role="read").out
+    diff = ask("diff", first[:8], role="read")
+    assert "2 on, 0 off" in diff.out
+    assert "cats" in diff.out
+    done = ask("approve", first[:8])
+    assert (done.status, done.out) == (0, f"{first[:12]} is in force\n")
+    close_hour(service.service, 1, {"cats": 9, "dogs": 9, "news": 1})
+    second = pending(service)
+    assert ask("approve", second).status == 0
+    back = ask("rollback", first[:6], "--json")
+    assert back.status == 0
+    assert back.json["decision"]["hash"] == first
+    assert back.json["decision"]["state"] == "in-force"
+    close_hour(service.service, 2, {"dogs": 9, "news": 1})
+    third = pending(service)
+    done = ask("reject", third[:8], "--why", "not today")
+    assert "rejected" in done.out
+    assert "not today" in done.out
+
+
+def test_json_everywhere(ask, service):
+    hash = pending(service)
+    assert [one["hash"] for one in ask("list", "--json").json["decisions"]] == [hash]
+    shown = ask("show", hash, "--json").json
+    assert (shown["hash"], shown["state"]) == (hash, "pending")
+    diff = ask("diff", hash[:5], "--json").json
+    assert len(diff["changes"]) == shown["changes"]
+    assert ask("approve", hash, "--json").json["state"] == "done"
+    close_hour(service.service, 1, {"cats": 9, "dogs": 9, "news": 1})
+    rejected = ask("reject", pending(service), "--json").json
+    assert rejected["state"] == "rejected"
+
+
+def test_lists_and_differences_are_read_page_by_page(ask, service):
+    for hour in range(1, 8):
+        close_hour(service.service, hour, {"cats": hour + 1, "dogs": 2 * hour, "news": 3})
+    rows = ask("list", "--limit", "5", "--json").json["decisions"]
+    assert [one["number"] for one in rows] == [8, 7, 6, 5, 4]
+    whole = ask("diff", rows[0]["hash"], "--json").json["changes"]
+    part = ask("diff", rows[0]["hash"], "--limit", "1", "--json").json["changes"]
+    assert part == whole[:1]
+
+
+def test_reasons_name_decisions_by_their_first_digits(ask, service):
+    first = pending(service)
+    ask("approve", first)
+    for hour, events in ((1, {"cats": 9, "dogs": 9}), (2, {"dogs": 9, "news": 1})):
+        close_hour(service.service, hour, events)
+    table = ask("list").out
+    hashes = [one["hash"] for one in ask("list", "--json").json["decisions"]]
+    assert not any(hash in table for hash in hashes)
+    assert all(hash[:12] in table for hash in hashes)
+
+
+def test_refusals_are_one_line_with_what_to_do(ask, run, service, monkeypatch):
+    old = pending(service)
+    close_hour(service.service, 1, {"cats": 9, "dogs": 9})
+    cases = [
+        (ask("approve", old), 1, "superseded"),
+        (ask("rollback", old), 1, old),
+        (ask("approve", pending(service), role="read"), 1, "use a token with a larger role"),
+        (ask("show", "0" * 64), 2, "No decision has the hash"),
+        (ask("show", "zzzz"), 2, "no decision begins with 'zzzz'"),
+        (ask("show", "abc"), 2, "too short"),
+        (ask("show", "x" * 64), 2, "hash"),
+        (ask("list", "--url", f"http://127.0.0.1:{free_port()}"), 2, "is the service running"),
+        (ask("list", "--url", "nowhere"), 2, "is no address such as"),
+        (ask("list", "--url", "http://[::bad"), 2, "--url"),
+        (ask("list", "--token", "fw_000000000000_" + "0" * 64), 1, "FANWISE_TOKEN"),
+        (ask("list", "--token", "no tokén"), 2, "--token: is no token"),
+        (ask("list", "--limit", "0"), 2, "limit"),
+    ]
+    monkeypatch.delenv("FANWISE_TOKEN")
+    cases.append((run("decisions", "list"), 1, "fanwise serve token create makes one"))
+    for done, status, words in cases:
+        assert (done.status, done.out) == (status, ""), done
+        assert is_one_line(done.err), done.err
+        assert words in done.err
+
+
+def test_a_hash_that_several_decisions_begin_with_is_asked_for_in_full(ask, service, monkeypatch):
+    from fanwise.cli import decisions
+
+    close_hour(service.service, 1, {"cats": 9, "dogs": 9})
+    monkeypatch.setattr(decisions, "SHORTEST", 0)
+    done = ask("show", "")
+    assert done.status == 2
+    assert "several decisions begin with" in done.err
+
+
+def test_an_application_that_fails_is_said(ask, service, tmp_path):
+    (tmp_path / "served.json").mkdir()
+    done = ask("approve", pending(service))
+    assert done.status == 1
+    assert " is failed: " in done.out
+    assert done.out.count("\n") == 1
+
+
+def test_tokens_are_never_shown(ask, service):
+    hash = pending(service)
+    for role in ROLES:
+        for arguments in (["list"], ["show", hash], ["approve", "0" * 64]):
+            done = ask(*arguments, role=role)
+            assert service.tokens[role] not in done.out + done.err

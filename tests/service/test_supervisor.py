@@ -1,0 +1,183 @@
+"""The service's loop without Spark: one decision a window, whatever is stopped when."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.service.services import HOUR, close_hour, configuration_in, supervise
+
+import fanwise as fw
+from fanwise.errors import InputError
+from fanwise.service.monitor.ledger import Batch, TopicCount
+from fanwise.service.records import Window
+from fanwise.service.state import StateInUseError
+from fanwise.service.supervisor import Supervisor, check_source
+
+
+def commit_hours(service, hours):
+    """Let hours pass without deciding them."""
+    for hour in hours:
+        number = service.ledger.totals()["batch"] + 1
+        counts = [TopicCount(hour * HOUR, "news", hour + 1, 0.0, 0)]
+        service.ledger.commit(Batch(number, counts, (hour + 1) * HOUR + 120 * 10**6))
+
+
+def test_every_window_is_decided_once_in_order(tmp_path):
+    service = supervise(tmp_path)
+    commit_hours(service, range(4))
+    service.step()
+    service.step()
+    rows = service.store.decisions(10).rows
+    assert [one.window for one in rows] == [
+        Window(hour * HOUR, (hour + 1) * HOUR) for hour in (3, 2, 1, 0)
+    ]
+    assert [one.state for one in rows] == ["pending"] + ["superseded"] * 3
+    service.stop()
+
+
+@pytest.mark.parametrize("point", ["put_window", "pins", "insert_decision", "set_delivered"])
+def test_a_kill_at_any_point_neither_loses_nor_doubles_a_decision(tmp_path, monkeypatch, point):
+    service = supervise(tmp_path)
+    close_hour(service, 0)
+    commit_hours(service, [1, 2])
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_, **__):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(service.store), point, die)
+        with pytest.raises(Killed):
+            service.step()
+    service.stop()
+    service = supervise(tmp_path)
+    service.step()
+    rows = service.store.decisions(10).rows
+    assert [one.window.start // HOUR for one in rows] == [2, 1, 0]
+    assert [one.number for one in rows] == [3, 2, 1]
+    service.stop()
+
+
+def test_a_decision_that_was_stored_is_not_made_again_after_a_kill(tmp_path):
+    service = supervise(tmp_path)
+    close_hour(service, 0)
+    before = service.store.newest()
+    service.stop()
+    service = supervise(tmp_path)
+    service.step()
+    assert service.store.newest() == before
+    close_hour(service, 1)
+    assert service.store.newest().number == 2
+    service.stop()
+
+
+def test_plans_can_be_verified_by_anybody(tmp_path):
+    service = supervise(tmp_path)
+    close_hour(service, 0)
+    decision = service.store.newest()
+    folder = service.plan_folder(decision)
+    workload = fw.read_workload(service.folder.workloads / folder.name)
+    plan = fw.read_plan(folder, workload)
+    plan.verify()
+    assert (plan.id, plan.workload) == (decision.hash, decision.workload)
+    service.stop()
+
+
+def test_a_forecast_is_compared_with_what_came(tmp_path):
+    service = supervise(tmp_path)
+    close_hour(service, 0)
+    first = service.store.newest()
+    assert first.delivered is None
+    close_hour(service, 1, {"news": 10, "cats": 1})
+    found = service.store.decision(first.number)
+    served = set(service.store.served_by(first.hash))
+    # Of the six, ann, bob and cid want news, eve and fay get one event of cats.
+    expected = 3 * ("news" in served) + 2 * ("cats" in served)
+    assert found.delivered == expected
+    service.stop()
+
+
+def test_only_so_many_plans_and_workloads_are_kept(tmp_path):
+    service = supervise(tmp_path, store={"keep_plans": 3, "keep_workloads": 2})
+    for hour in range(6):
+        close_hour(service, hour, {"news": hour + 1, "cats": 7 - hour})
+    assert len(list(service.folder.plans.iterdir())) == 3
+    assert len(list(service.folder.workloads.iterdir())) == 2
+    newest = service.store.newest()
+    assert service.plan_folder(newest).exists()
+    service.stop()
+
+
+def test_a_second_service_on_the_same_folder_is_refused(tmp_path):
+    service = supervise(tmp_path)
+    with pytest.raises(StateInUseError, match="runs on this state folder"):
+        Supervisor(service.configuration)
+    service.stop()
+    Supervisor(service.configuration).stop()
+
+
+def test_mode_auto_applies_and_dry_run_never_does(tmp_path):
+    auto = supervise(tmp_path / "auto", execute={"mode": "auto"})
+    close_hour(auto, 0)
+    epoch = auto.executor.status().epoch
+    auto.executor.wait(epoch, 20)
+    assert auto.store.current().hash == auto.store.newest().hash
+    assert json.loads((tmp_path / "auto" / "served.json").read_text())["epoch"] == epoch
+    auto.stop()
+    dry = supervise(tmp_path / "dry", execute={"mode": "dry-run"})
+    close_hour(dry, 0)
+    close_hour(dry, 1)
+    assert dry.store.current() is None
+    assert dry.store.newest().changes == 0, "against the decision before, though nothing is applied"
+    assert not (tmp_path / "dry" / "served.json").exists()
+    dry.stop()
+
+
+def test_old_counts_are_forgotten_and_what_forecasts_need_is_kept(tmp_path):
+    forecast = {"kind": "quantile", "windows": 2}
+    service = supervise(tmp_path, decide={"tau": 2, "capacity": 20, "forecast": forecast})
+    for hour in range(8):
+        close_hour(service, hour)
+    service._tidy()
+    kept = [window.start // HOUR for window in service.ledger.windows_after()]
+    assert kept == [5, 6, 7]
+    close_hour(service, 8)
+    assert service.store.newest().forecast == "quantile"
+    service.stop()
+
+
+def test_trouble_of_one_part_is_said_and_passes(tmp_path, monkeypatch):
+    service = supervise(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(service.analyzer, "decide", lambda *_, **__: 1 / 0)
+        close_hour(service, 0)
+    assert "ZeroDivisionError" in service.health.analyzer
+    assert service.store.newest() is None
+    service.step()
+    assert service.health.analyzer == ""
+    assert service.store.newest().number == 1
+    service.stop()
+
+
+def test_what_is_missing_is_told_before_anything_starts(tmp_path):
+    found = configuration_in(tmp_path)
+    check_source(found)
+    gone = found.model_copy(
+        update={"monitor": found.monitor.model_copy(update={"snapshot": tmp_path / "gone.csv"})}
+    )
+    with pytest.raises(InputError, match=r"gone\.csv"):
+        check_source(gone)
+    (tmp_path / "publications").rmdir()
+    with pytest.raises(InputError, match="make it first"):
+        check_source(found)
+
+
+def test_windows_of_another_length_need_another_folder(tmp_path):
+    service = supervise(tmp_path)
+    service.stop()
+    other = configuration_in(tmp_path, windows={"length": "2h"})
+    with pytest.raises(InputError, match="another length"):
+        Supervisor(other)
