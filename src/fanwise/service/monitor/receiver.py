@@ -42,6 +42,10 @@ TELL_SECONDS = 1.0
 WAITS = "input waits: "
 """How trouble begins that is about room for input."""
 RECEIVE_MAXIMUM = 65_535
+FAREWELL_SECONDS = 2.0
+"""How long a receiver that stops waits for the broker to have read its acknowledgements."""
+NO_TOPIC = "fanwise/no-topic"
+"""A topic that nobody subscribes to: giving it up changes nothing, but the broker answers."""
 RECALLED = 50
 """Segments that are read again at the start, for the ids of events."""
 
@@ -52,6 +56,8 @@ class ReceiverStatus:
 
     Attributes
     ----------
+    is_connected
+        Whether the broker has taken the subscriptions of this connection.
     received, written
         Messages since it started, and records brought to disk.
     again, doubles
@@ -117,6 +123,7 @@ class Receiver:
         from paho.mqtt.subscribeoptions import SubscribeOptions
 
         self._source, self._spool = source, spool
+        self._topics = [*source.topics, *([mosquitto_log.TOPIC] if source.broker_log else [])]
         self._reader = MessageReader(
             source.time_field,
             source.id_field,
@@ -132,6 +139,7 @@ class Receiver:
         self._connection = 0
         self._clock = SteadyClock()
         self._is_over = threading.Event()
+        self._has_answered = threading.Event()
         self._client = client = mqtt.Client(
             CallbackAPIVersion.VERSION2,
             client_id=source.client_id,
@@ -144,7 +152,9 @@ class Receiver:
             client.tls_set(ca_certs=str(source.tls_ca), tls_version=ssl.PROTOCOL_TLS_CLIENT)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
+        client.on_subscribe = self._on_subscribe
         client.on_message = self._on_message
+        client.on_unsubscribe = lambda *_: self._has_answered.set()
         client.reconnect_delay_set(min_delay=1, max_delay=10)
         self._properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         self._properties.SessionExpiryInterval = SESSION_SECONDS
@@ -179,8 +189,20 @@ class Receiver:
         finally:
             is_over.set()
             self._flush()
+            self._await_broker()
             self._client.disconnect()
             self._client.loop_stop()
+
+    def _await_broker(self) -> None:
+        """Return when the broker has read all acknowledgements, or after a while.
+
+        It reads what a connection sends in order, so its answer to the last request says so. A
+        receiver that left sooner could be replaced by the next before its acknowledgements were
+        read, and messages that are on disk would be sent again.
+        """
+        if self.status.is_connected:
+            self._client.unsubscribe(NO_TOPIC)
+            self._has_answered.wait(FAREWELL_SECONDS)
 
     def _tell(self, told: Connection) -> None:
         self.status.at = time.time()
@@ -232,11 +254,20 @@ class Receiver:
             return
         with self._lock:
             self._connection += 1
+        client.subscribe([(topic, self._options) for topic in self._topics])
+
+    def _on_subscribe(
+        self, client: Any, data: Any, number: int, reasons: Any, properties: Any
+    ) -> None:
+        refused = [
+            f"{topic!r} ({reason})"
+            for topic, reason in zip(self._topics, reasons, strict=False)
+            if reason.is_failure
+        ]
         self.status.is_connected, self.status.trouble = True, ""
-        topics = [*self._source.topics]
-        if self._source.broker_log:
-            topics.append(mosquitto_log.TOPIC)
-        client.subscribe([(topic, self._options) for topic in topics])
+        if refused:
+            self.status.trouble = f"the broker refuses subscriptions: {', '.join(refused)}"
+            log.warning("%s", self.status.trouble)
 
     def _on_disconnect(
         self, client: Any, data: Any, flags: Any, reason: Any, properties: Any
