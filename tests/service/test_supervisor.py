@@ -111,6 +111,19 @@ def test_only_so_many_plans_and_workloads_are_kept(tmp_path):
     service.stop()
 
 
+def test_decisions_outlive_their_plans(tmp_path):
+    service = supervise(
+        tmp_path, store={"keep_plans": 1, "keep_decisions": 4}, execute={"mode": "dry-run"}
+    )
+    for hour in range(7):
+        close_hour(service, hour, {"news": hour + 1, "cats": 7 - hour})
+    service._tidy()
+    numbers = [one.number for one in service.store.decisions(100).rows]
+    assert numbers[:4] == [7, 6, 5, 4]
+    assert len(list(service.folder.plans.iterdir())) == 1
+    service.stop()
+
+
 def test_a_second_service_on_the_same_folder_is_refused(tmp_path):
     service = supervise(tmp_path)
     with pytest.raises(StateInUseError, match="runs on this state folder"):

@@ -409,7 +409,7 @@ class Supervisor:
     def _tidy(self) -> None:
         """Remove what is too old."""
         keeping = self.configuration.store
-        remove_old(self.store, Retention(keeping.keep, keeping.keep_plans), _now())
+        remove_old(self.store, Retention(keeping.keep, keeping.keep_decisions), _now())
         prune(archive_of(self.folder.spool), self.configuration.monitor.spool_keep)
         through = self.ledger.totals()["closed_through"]
         self.ledger.forget(min(through, self._last_end) - self._span_needed())

@@ -60,7 +60,10 @@ class Keeping(Section):
         "pass file), or left out: SQLite in the state folder.",
     )
     keep: Length = written("90d", "Older decisions, windows and audit entries go.")
-    keep_plans: Some = Field(200, description="Plans kept whole, for roll back and verification.")
+    keep_decisions: Some = Field(
+        2500, description="Decisions kept at most, with the list each served; the oldest go first."
+    )
+    keep_plans: Some = Field(200, description="Plans kept whole on disk, for fanwise verify.")
     keep_workloads: Count = Field(24, description="Workloads of windows kept for fanwise verify.")
 
 
