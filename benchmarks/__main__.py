@@ -26,6 +26,7 @@ BENCHMARKS = (
     "wire",
     "proofs",
     "serve",
+    "serve_input",
 )
 RESULTS = Path(__file__).parent / "results"
 

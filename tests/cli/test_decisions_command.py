@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cli.conftest import is_one_line
 from tests.service.api.conftest import Clients
+from tests.service.certificates import Authority
 from tests.service.servers import free_port
 from tests.service.services import close_hour, supervise
 
@@ -144,3 +145,75 @@ def test_tokens_are_never_shown(ask, service):
         for arguments in (["list"], ["show", hash], ["approve", "0" * 64]):
             done = ask(*arguments, role=role)
             assert service.tokens[role] not in done.out + done.err
+
+
+@pytest.fixture
+def ours(tmp_path):
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def serve(tmp_path, monkeypatch):
+    """Serve one pending decision over HTTPS with a certificate."""
+    started = []
+
+    def start(pair):
+        server = {"tls_certificate": pair.certificate, "tls_key": pair.key}
+        service = supervise(tmp_path / str(len(started)), server=server)
+        close_hour(service, 0)
+        started.append(Clients(service))
+        monkeypatch.setenv("FANWISE_URL", started[-1].server.url)
+        monkeypatch.setenv("FANWISE_TOKEN", started[-1].tokens["approve"])
+        return started[-1]
+
+    yield start
+    for clients in started:
+        clients.stop()
+
+
+def test_every_command_takes_the_authority_of_a_service(run, ours, serve, monkeypatch):
+    clients = serve(ours.issue())
+    hash = pending(clients)
+    for arguments in (["list"], ["show", hash], ["diff", hash], ["approve", hash]):
+        assert run("decisions", *arguments, "--ca", ours.file).status == 0
+    monkeypatch.setenv("FANWISE_CA", str(ours.file))
+    assert "in-force" in run("decisions", "list").out
+    close_hour(clients.service, 1, {"cats": 9, "dogs": 9, "news": 1})
+    second = pending(clients)
+    assert run("decisions", "approve", second).status == 0
+    assert run("decisions", "rollback", hash).status == 0
+    close_hour(clients.service, 2, {"dogs": 9, "news": 1})
+    assert run("decisions", "reject", pending(clients)).status == 0
+
+
+def test_a_certificate_that_is_not_trusted_is_one_line_with_what_to_do(run, ours, serve, tmp_path):
+    theirs = Authority(tmp_path, "theirs")
+    (tmp_path / "garbage.pem").write_text("garbage\n")
+    give = "give its authority by --ca or FANWISE_CA"
+    gone = tmp_path / "gone.pem"
+    elsewhere, expired = ours.issue("elsewhere.test"), ours.issue(is_expired=True)
+    cases = [
+        (ours.issue(), None, f"its certificate is not trusted: unable to get local issuer "
+         f"certificate; {give}"),
+        (ours.issue(), theirs.file, f"its certificate is not trusted: it comes from no authority "
+         f"in {theirs.file}; {give}"),
+        (elsewhere, ours.file, "its certificate is for another name than 127.0.0.1"),
+        (expired, ours.file, "its certificate has expired"),
+        (ours.issue(), gone, f"--ca: {gone} cannot be read: No such file or directory"),
+        (ours.issue(), tmp_path / "garbage.pem", "garbage.pem holds no certificate in PEM"),
+    ]  # fmt: skip
+    for pair, authority, words in cases:
+        clients = serve(pair)
+        done = run("decisions", "list", *([] if authority is None else ["--ca", authority]))
+        assert (done.status, done.out) == (2, "")
+        assert is_one_line(done.err), done.err
+        assert words in done.err
+        assert clients.tokens["approve"] not in done.err
+
+
+def test_a_service_that_does_not_speak_tls(run, service, ours, monkeypatch):
+    url = service.server.url.replace("http:", "https:")
+    done = run("decisions", "list", "--url", url, "--ca", ours.file)
+    assert done.status == 2
+    assert is_one_line(done.err)
+    assert "does not speak TLS there" in done.err

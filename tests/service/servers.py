@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -197,6 +197,42 @@ def mosquitto() -> Iterator[Mosquitto]:
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class TlsMosquitto(Mosquitto):
+    """A broker that speaks TLS alone, with a certificate that can be replaced while it is stopped.
+
+    Parameters
+    ----------
+    certificate, key
+        Files; they are copied.
+    """
+
+    def __init__(self, folder: Path, certificate: Path, key: Path) -> None:
+        super().__init__(folder, f"certfile {folder}/server.pem\nkeyfile {folder}/server.key")
+        self.use(certificate, key)
+
+    def use(self, certificate: Path, key: Path) -> None:
+        """Serve with another certificate from the next start on."""
+        shutil.copyfile(certificate, self.folder / "server.pem")
+        shutil.copyfile(key, self.folder / "server.key")
+
+
+@pytest.fixture
+def tls_mosquitto() -> Iterator[Callable[[Path, Path], TlsMosquitto]]:
+    """Start brokers that speak TLS with a certificate and its key."""
+    find_program("mosquitto")
+    started = []
+
+    def start(certificate: Path, key: Path) -> TlsMosquitto:
+        started.append(TlsMosquitto(new_folder(), certificate, key))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
+        shutil.rmtree(server.folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

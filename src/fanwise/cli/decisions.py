@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -39,6 +40,16 @@ Token = Annotated[
         help="A token; better in the environment.", envvar="FANWISE_TOKEN", show_envvar=True
     ),
 ]
+Authority = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="PEM file of the authority of the service's certificate, instead of the usual ones.",
+        envvar="FANWISE_CA",
+        show_envvar=True,
+        show_default=False,
+    ),
+]
 Hash = Annotated[
     str, typer.Argument(metavar="HASH", help="Of a decision; its first digits are enough.")
 ]
@@ -56,14 +67,21 @@ def register(app: typer.Typer) -> None:
 
 
 class Service:
-    """A running service."""
+    """A running service.
 
-    def __init__(self, url: str, token: str | None) -> None:
+    Parameters
+    ----------
+    authority
+        PEM file with whom to trust; left out: the usual ones.
+    """
+
+    def __init__(self, url: str, token: str | None, authority: Path | None = None) -> None:
         if not _is_address(url):
             raise InputError(f"--url: {url!r} is no address such as {DEFAULT_URL}.")
         if token is not None and not (token.isascii() and token.isprintable()):
             raise InputError("--token: is no token; fanwise serve token create makes one.")
         self._url, self._token = url.rstrip("/"), token or None
+        self._authority = authority
 
     def ask(
         self,
@@ -88,6 +106,10 @@ class Service:
             raise MissingDependencyError(
                 "this needs httpx; pip install 'fanwise[serve]'."
             ) from None
+        from fanwise.service.tls import explain, trust
+
+        authority = self._authority
+        verify = True if authority is None else trust(authority, "--ca")
         headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
         try:
             answer = httpx.request(
@@ -97,8 +119,13 @@ class Service:
                 json=body,
                 headers=headers,
                 timeout=60.0,
+                verify=verify,
             )
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+            host = urlsplit(self._url).hostname or ""
+            wrong = explain(error, host, authority, "give its authority by --ca or FANWISE_CA")
+            if wrong is not None:
+                raise InputError(f"{self._url}: {wrong}.") from None
             raise InputError(
                 f"{self._url}: does not answer ({str(error) or type(error).__name__}); is the "
                 "service running there? --url names another address."
@@ -161,13 +188,14 @@ def list_decisions(
     limit: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = 20,
     url: Url = DEFAULT_URL,
     token: Token = None,
+    ca: Authority = None,
     as_json: options.Json = False,
 ) -> None:
     """List the newest decisions.
 
     Example: [bold]fanwise decisions list --limit 5[/bold]
     """
-    rows = Service(url, token).newest(limit)
+    rows = Service(url, token, ca).newest(limit)
     if as_json:
         console.print_json({"decisions": rows})
         return
@@ -189,10 +217,14 @@ def list_decisions(
 
 @decisions_app.command("show")
 def show(
-    hash: Hash, url: Url = DEFAULT_URL, token: Token = None, as_json: options.Json = False
+    hash: Hash,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    ca: Authority = None,
+    as_json: options.Json = False,
 ) -> None:
     """Show one decision."""
-    service = Service(url, token)
+    service = Service(url, token, ca)
     decision = service.ask(f"/api/v1/decisions/{service.full_hash(hash)}")
     _print_decision(decision, as_json=as_json)
 
@@ -203,10 +235,11 @@ def diff(
     limit: Annotated[int, typer.Option(min=1, help="How many topics, the costliest first.")] = 50,
     url: Url = DEFAULT_URL,
     token: Token = None,
+    ca: Authority = None,
     as_json: options.Json = False,
 ) -> None:
     """Show which topics a decision switches, and why."""
-    service = Service(url, token)
+    service = Service(url, token, ca)
     path = f"/api/v1/decisions/{service.full_hash(hash)}/diff"
     found = service.ask(path, parameters={"limit": min(limit, 10_000)})
     while found["next"] is not None and len(found["changes"]) < limit:
@@ -235,10 +268,14 @@ def diff(
 
 @decisions_app.command("approve")
 def approve(
-    hash: Hash, url: Url = DEFAULT_URL, token: Token = None, as_json: options.Json = False
+    hash: Hash,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    ca: Authority = None,
+    as_json: options.Json = False,
 ) -> None:
     """Put the pending decision in force."""
-    _apply(hash, "approve", url, token, as_json=as_json)
+    _apply(hash, "approve", Service(url, token, ca), as_json=as_json)
 
 
 @decisions_app.command("reject")
@@ -247,24 +284,28 @@ def reject(
     why: Annotated[str, typer.Option(help="Why; the audit trail keeps it.")] = "",
     url: Url = DEFAULT_URL,
     token: Token = None,
+    ca: Authority = None,
     as_json: options.Json = False,
 ) -> None:
     """Refuse the pending decision; what is in force stays."""
-    service = Service(url, token)
+    service = Service(url, token, ca)
     path = f"/api/v1/decisions/{service.full_hash(hash)}/reject"
     _print_decision(service.ask(path, method="POST", body={"why": why}), as_json=as_json)
 
 
 @decisions_app.command("rollback")
 def roll_back(
-    hash: Hash, url: Url = DEFAULT_URL, token: Token = None, as_json: options.Json = False
+    hash: Hash,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    ca: Authority = None,
+    as_json: options.Json = False,
 ) -> None:
     """Put a decision in force again that was in force before."""
-    _apply(hash, "rollback", url, token, as_json=as_json)
+    _apply(hash, "rollback", Service(url, token, ca), as_json=as_json)
 
 
-def _apply(hash: str, verb: str, url: str, token: str | None, *, as_json: bool) -> None:
-    service = Service(url, token)
+def _apply(hash: str, verb: str, service: Service, *, as_json: bool) -> None:
     path = f"/api/v1/decisions/{service.full_hash(hash)}/{verb}"
     done = service.ask(path, method="POST")
     if as_json:

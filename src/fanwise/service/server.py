@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from fanwise.errors import InputError
 from fanwise.service.configuration.model import Server
+from fanwise.service.tls import check_served
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ class HttpServer:
         InputError
             Where the port cannot be had, or the certificate cannot be read.
         """
+        if settings.tls_certificate is not None and settings.tls_key is not None:
+            check_served(settings.tls_certificate, settings.tls_key)
         self._socket = _bind(settings.host, settings.port)
         port = self._socket.getsockname()[1]
         is_tls = settings.tls_certificate is not None

@@ -38,6 +38,7 @@ from fanwise.service.store.retention import Retention, remove_old
 from fanwise.service.store.rows import WindowTotals
 from fanwise.service.store.store import Store
 from fanwise.service.store.waiting import retrying
+from fanwise.service.tls import check_served, trust
 from fanwise.workload.topic.files import write_workload
 
 if TYPE_CHECKING:
@@ -338,6 +339,7 @@ class Supervisor:
             trigger=monitor.trigger,
             idle=windows.idle,
             when_closed=lambda closed: self._closed.set(),
+            spool=self.folder.spool if self.receiver is not None else None,
         )
         self.stream.start()
         self.health.stream = ""
@@ -351,6 +353,7 @@ class Supervisor:
         if stream.is_alive():
             self.health.stream = ""
             self._guard("stream", stream.close_if_silent)
+            self._guard("stream", stream.renew_if_large)
             return
         self.health.stream = stream.status.trouble or "the stream ended"
         if time.monotonic() - self._restarted >= RESTART_SECONDS:
@@ -450,6 +453,11 @@ def check_source(configuration: Configuration) -> None:
             path = getattr(source, name)
             if path is not None and "://" not in path and not Path(path).is_dir():
                 raise InputError(f"source.{name}: there is no folder {path}; make it first.")
+    if source.kind == "mqtt" and source.tls_ca is not None:
+        trust(source.tls_ca, "source.tls_ca")
+    server = configuration.server
+    if server.tls_certificate is not None and server.tls_key is not None:
+        check_served(server.tls_certificate, server.tls_key)
     snapshot = configuration.monitor.snapshot
     if snapshot is not None and not snapshot.exists():
         raise InputError(f"monitor.snapshot: there is no file {snapshot}.")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import queue
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
@@ -50,9 +52,15 @@ class Recorder:
 
 
 class Receiver:
-    """A web server that keeps what is posted, and answers as it is told to."""
+    """A web server that keeps what is posted, and answers as it is told to.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    tls
+        What it serves HTTPS with; left out: HTTP.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.posts: list[tuple[dict[str, str], bytes]] = []
         self.answers: list[int] = []
         """Statuses of the next answers; 204 afterwards. 0 breaks off the connection."""
@@ -78,11 +86,14 @@ class Receiver:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/hook?key=hidden"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}/hook?key=hidden"
 
     @property
     def keys(self) -> list[str]:
@@ -102,14 +113,22 @@ class Receiver:
 
 
 class Subscriber:
-    """A client that keeps what a broker sends."""
+    """A client that keeps what a broker sends.
 
-    def __init__(self, port: int, *topics: str) -> None:
+    Parameters
+    ----------
+    tls_ca
+        File of the broker's authority; left out: no TLS.
+    """
+
+    def __init__(self, port: int, *topics: str, tls_ca: Path | None = None) -> None:
         self.messages: queue.Queue = queue.Queue()
         ready = threading.Event()
         self._client = Client(CallbackAPIVersion.VERSION2)
         self._client.on_message = lambda client, data, message: self.messages.put(message)
         self._client.on_subscribe = lambda *_: ready.set()
+        if tls_ca is not None:
+            self._client.tls_set(str(tls_ca))
         self._client.connect("127.0.0.1", port)
         self._client.loop_start()
         self._client.subscribe([(topic, 1) for topic in topics])

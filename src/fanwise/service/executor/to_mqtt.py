@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import ssl
 import threading
 import time
 from typing import Any
@@ -17,6 +16,7 @@ from fanwise.service.executor.credentials import read_secret
 from fanwise.service.executor.errors import OutputError
 from fanwise.service.executor.settings import MqttOutput, digest
 from fanwise.service.store.rows import Announcement
+from fanwise.service.tls import TlsFileError, explain, trust
 
 _FAILURE = 128
 """Reason codes from here on say that the broker refused."""
@@ -75,11 +75,15 @@ class _Session:
             self._client.username_pw_set(settings.username, text)
         try:
             if settings.tls_ca is not None:
-                context = ssl.create_default_context(cafile=str(settings.tls_ca))
-                self._client.tls_set_context(context)
+                self._client.tls_set_context(trust(settings.tls_ca))
             self._client.connect(settings.host, settings.port)
+        except TlsFileError as error:
+            raise OutputError(str(error)) from None
+        except TimeoutError:
+            raise self._late("did not answer") from None
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or type(error).__name__
+            reason = explain(error, settings.host, settings.tls_ca)
+            reason = reason or getattr(error, "strerror", None) or type(error).__name__
             raise OutputError(f"{self._place} cannot be reached: {reason}") from None
         self._client.loop_start()
         try:
@@ -116,8 +120,10 @@ class _Session:
     def _wait(self, failure: str) -> None:
         rest = self._end - time.monotonic()
         if rest <= 0 or not self._changed.wait(rest):
-            limit = f"{self._settings.timeout:g} seconds"
-            raise OutputError(f"{self._place} {failure} within {limit}")
+            raise self._late(failure)
+
+    def _late(self, failure: str) -> OutputError:
+        return OutputError(f"{self._place} {failure} within {self._settings.timeout:g} seconds")
 
     def _hear_connect(self, _client: Any, _data: Any, _flags: Any, code: Any, _more: Any) -> None:
         with self._changed:

@@ -15,6 +15,7 @@ from fanwise.service.executor.credentials import read_secret
 from fanwise.service.executor.errors import OutputError
 from fanwise.service.executor.settings import WebhookOutput, digest
 from fanwise.service.store.rows import Announcement
+from fanwise.service.tls import TlsFileError, explain, trust
 
 SIGNATURE = "Fanwise-Signature"
 _REFUSALS = frozenset({400, 410, 413, 415, 422})
@@ -74,19 +75,20 @@ class ToWebhook:
             raise OutputError(
                 f"{self._host} did not answer within {settings.timeout:g} seconds"
             ) from None
-        except httpx.ConnectError:
-            raise OutputError(f"{self._host} cannot be reached") from None
         except httpx.HTTPError as error:
-            raise OutputError(f"{self._host}: {_say(error)}") from None
+            wrong = explain(error, self._host, settings.tls_ca)
+            if wrong is None and isinstance(error, httpx.ConnectError):
+                raise OutputError(f"{self._host} cannot be reached") from None
+            raise OutputError(f"{self._host}: {wrong or _say(error)}") from None
 
     def _trust(self) -> ssl.SSLContext | bool:
         file = self._settings.tls_ca
         if file is None:
             return True
         try:
-            return ssl.create_default_context(cafile=str(file))
-        except OSError as error:  # also what OpenSSL says of it
-            raise OutputError(f"{file} cannot be read: {error.strerror}") from None
+            return trust(file)
+        except TlsFileError as error:
+            raise OutputError(str(error)) from None
 
 
 def sign(secret: bytes, seconds: int, body: bytes) -> str:

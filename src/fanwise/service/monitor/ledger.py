@@ -14,7 +14,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
@@ -36,6 +36,8 @@ from fanwise.service.records import ClosedBy, ClosedWindow, Window
 VERSION = 1
 NEVER = -(2**62)
 """An instant before all others: nothing is closed yet."""
+MORE_TOPICS, FEW_TOPICS = 1.1, 1000
+"""Names are looked through once there are that many times as many, and a few more."""
 SCHEMA = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE batches (
@@ -118,6 +120,7 @@ class _Memory:
 
     subscriptions: Subscriptions = field(default_factory=Subscriptions)
     topics: dict[str, int] = field(default_factory=dict)
+    next_topic: int = 0
 
 
 class Ledger:
@@ -198,6 +201,21 @@ class Ledger:
         with self._lock:
             return bool(self._get("snapshot"))
 
+    def first_batch(self) -> int:
+        """Return the number of the first batch of the checkpoint that is in use."""
+        with self._lock:
+            return self._get("first_batch")
+
+    def set_first_batch(self, number: int) -> None:
+        """Use another checkpoint from a batch on."""
+        with self._lock, self._transaction():
+            self._set("first_batch", number)
+
+    def has_batch(self, number: int) -> bool:
+        """Whether a batch was counted, as far as is remembered."""
+        with self._lock:
+            return self._has_batch(number)
+
     def forget(self, keep_from: int) -> None:
         """Drop counts, windows and ended subscriptions that no window from an instant on needs."""
         with self._lock, self._transaction():
@@ -208,9 +226,9 @@ class Ledger:
             self._database.execute(
                 "DELETE FROM batches WHERE number < (SELECT max(number) FROM batches) - 1000"
             )
-            self._database.execute("DELETE FROM subscriptions WHERE until <= ?", (through,))
-        with self._lock:
-            self._memory = self._load()
+            gone = self._database.execute("DELETE FROM subscriptions WHERE until <= ?", (through,))
+            if self._forget_topics() or gone.rowcount:
+                self._memory = self._load(in_transaction=True)
 
     # Reading
 
@@ -310,9 +328,10 @@ class Ledger:
                     f"instead of {value / 1e6:g} s); begin with a new state folder."
                 )
 
-    def _load(self) -> _Memory:
+    def _load(self, *, in_transaction: bool = False) -> _Memory:
         memory = _Memory()
         memory.topics = dict(self._database.execute("SELECT name, id FROM topics"))
+        memory.next_topic = max(memory.topics.values(), default=-1) + 1
         rows = self._database.execute(
             "SELECT subscriber, topic, since, until FROM subscriptions ORDER BY row"
         )
@@ -320,7 +339,7 @@ class Ledger:
         # Rows are numbered from 0 on without holes, in memory as on disk.
         numbers = self._database.execute("SELECT count(*), max(row) FROM subscriptions").fetchone()
         if numbers[0] and numbers[1] != numbers[0] - 1:
-            with self._transaction():
+            with nullcontext() if in_transaction else self._transaction():
                 self._database.execute("DELETE FROM subscriptions")
                 self._write_rows(range(len(memory.subscriptions)), memory.subscriptions)
         return memory
@@ -376,9 +395,20 @@ class Ledger:
     def _topic_id(self, name: str) -> int:
         known = self._memory.topics
         if name not in known:
-            known[name] = len(known)
+            known[name] = self._memory.next_topic
+            self._memory.next_topic += 1
             self._database.execute("INSERT INTO topics VALUES (?, ?)", (known[name], name))
         return known[name]
+
+    def _forget_topics(self) -> int:
+        """Drop the names of topics that nothing counts, once there may be many; return how many."""
+        if len(self._memory.topics) <= MORE_TOPICS * self._get("topics_kept") + FEW_TOPICS:
+            return 0
+        gone = self._database.execute(
+            "DELETE FROM topics WHERE id NOT IN (SELECT topic FROM counts)"
+        ).rowcount
+        self._set("topics_kept", len(self._memory.topics) - gone)
+        return gone
 
     def _change(self, changes: Sequence[SubscriptionChange]) -> None:
         subscriptions = self._memory.subscriptions

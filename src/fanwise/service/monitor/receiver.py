@@ -13,7 +13,7 @@ import multiprocessing
 import os
 import select
 import signal
-import ssl
+import sys
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -28,6 +28,7 @@ from fanwise.service.monitor.clock import SteadyClock
 from fanwise.service.monitor.messages import Arrival, MessageReader, Record, bad
 from fanwise.service.monitor.mosquitto_log import BrokerLog
 from fanwise.service.monitor.spool import Spool, SpoolFullError, segments
+from fanwise.service.tls import TrustOfNow, explain
 
 log = logging.getLogger(__name__)
 
@@ -146,11 +147,11 @@ class Receiver:
             protocol=mqtt.MQTTv5,
             manual_ack=True,
         )
-        if source.username is not None:
-            client.username_pw_set(source.username, _read_secret(source.password_file))
         if source.tls_ca is not None:
-            client.tls_set(ca_certs=str(source.tls_ca), tls_version=ssl.PROTOCOL_TLS_CLIENT)
+            client.tls_set_context(TrustOfNow(source.tls_ca))
+        client.on_pre_connect = self._on_pre_connect
         client.on_connect = self._on_connect
+        client.on_connect_fail = self._on_connect_fail
         client.on_disconnect = self._on_disconnect
         client.on_subscribe = self._on_subscribe
         client.on_message = self._on_message
@@ -247,6 +248,23 @@ class Receiver:
         self.status.written += len(records)
         return True
 
+    def _on_pre_connect(self, client: Any, data: Any) -> None:
+        """Read the password anew for each connection: it may have changed."""
+        source = self._source
+        if source.username is not None:
+            client.username_pw_set(source.username, _read_secret(source.password_file))
+
+    def _on_connect_fail(self, client: Any, data: Any) -> None:
+        """Say why there is no connection; paho calls this while it handles the exception."""
+        error = sys.exc_info()[1]
+        source = self._source
+        reason = None if error is None else explain(error, source.host, source.tls_ca)
+        reason = reason or getattr(error, "strerror", None) or str(error) or type(error).__name__
+        trouble = f"no connection to the broker: {reason}; trying again"
+        if self.status.trouble != trouble:
+            log.warning("%s", trouble)
+        self.status.is_connected, self.status.trouble = False, trouble
+
     def _on_connect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.is_failure:
             self.status.trouble = f"the broker refuses the connection: {reason}"
@@ -305,7 +323,15 @@ class Receiver:
 
 
 def _read_secret(path: Path | None) -> str | None:
-    return None if path is None else path.read_text(encoding="utf-8").rstrip("\r\n")
+    """Return the password in a file; whatever is wrong with it is an OSError, as paho expects."""
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\r\n")
+    except OSError as error:
+        raise OSError(f"password_file: {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise OSError(f"password_file: {path} is not text in UTF-8") from None
 
 
 def receive(

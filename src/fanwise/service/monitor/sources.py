@@ -65,6 +65,8 @@ def _spooled(spark: SparkSession, spool: Path) -> DataFrame:
         .option("columnNameOfCorruptRecord", MALFORMED)
         .option("maxFilesPerTrigger", MOST_FILES)
         .option("pathGlobFilter", GLOBS["jsonl"])
+        # Were the clock set back, Spark would skip segments that seem old; none may be skipped.
+        .option("maxFileAge", "36500d")
         .option("cleanSource", "archive")
         .option("sourceArchiveDir", str(archive))
         .json(str(spool))

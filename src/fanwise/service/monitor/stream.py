@@ -22,6 +22,7 @@ from fanwise.pipeline.shared import values
 from fanwise.pipeline.shared.windows import WINDOW
 from fanwise.pipeline.topic.checks import check_events
 from fanwise.pipeline.topic.transforms import count_events
+from fanwise.service.monitor.checkpoint import Checkpoint
 from fanwise.service.monitor.clock import SteadyClock
 from fanwise.service.monitor.ledger import Batch, Ledger, TopicCount
 from fanwise.service.monitor.sources import BAD, EVENT, SUBSCRIBE, UNSUBSCRIBE
@@ -35,6 +36,9 @@ log = logging.getLogger(__name__)
 AHEAD = 3600 * 10**6
 """Events further in the future than this many microseconds are bad: a clock is wrong, and one of
 them would close every window."""
+
+RENEW_SECONDS = 10.0
+"""Between two attempts to begin a new checkpoint."""
 
 
 class Stream:
@@ -51,6 +55,7 @@ class Stream:
         idle: float,
         when_closed: Callable[[Sequence[Window]], None],
         now: Callable[[], int] | None = None,
+        spool: Path | None = None,
     ) -> None:
         """Prepare the query.
 
@@ -66,19 +71,28 @@ class Stream:
             Told of closed windows.
         now
             The time in microseconds since the epoch; left out: that of this machine.
+        spool
+            Where the frame's segments are, if it reads a spool: its checkpoint stays small.
         """
         self._frame, self._ledger, self._rule = frame, ledger, rule
-        self._checkpoint, self._trigger, self._idle = checkpoint, trigger, idle
+        self._checkpoint = Checkpoint(checkpoint, ledger, spool)
+        self._trigger, self._idle = trigger, idle
         self._when_closed, self._now = when_closed, now or SteadyClock().now
         self._query: Any = None
         self._lock = threading.Lock()
+        self._starts, self._renewed = 0, -RENEW_SECONDS
         self.status = StreamStatus()
 
     def start(self) -> None:
         """Start the query."""
+        first, start = self._checkpoint.first_batch, self._starts
+
+        def take(frame: DataFrame, number: int) -> None:
+            self._take(frame, first + number, start)
+
         self._query = (
-            self._frame.writeStream.foreachBatch(self._take)
-            .option("checkpointLocation", str(self._checkpoint))
+            self._frame.writeStream.foreachBatch(take)
+            .option("checkpointLocation", str(self._checkpoint.path))
             .trigger(processingTime=f"{max(1, round(1000 * self._trigger))} milliseconds")
             .start()
         )
@@ -87,8 +101,22 @@ class Stream:
         """Stop the query after the batch that runs."""
         query, self._query = self._query, None
         if query is not None:
-            with self._lock:  # a batch that is being counted comes to its end
-                query.stop()
+            with self._lock:  # a batch that is being counted comes to its end, and none follows
+                self._starts += 1
+            query.stop()
+
+    def renew_if_large(self) -> None:
+        """Begin a new checkpoint where the old one has grown large."""
+        is_soon = time.monotonic() - self._renewed < RENEW_SECONDS
+        if self._query is None or is_soon or not self._checkpoint.is_large():
+            return
+        self._renewed = time.monotonic()
+        self.stop()
+        try:
+            if self._checkpoint.renew():
+                log.info("a new checkpoint from batch %d on", self._checkpoint.first_batch)
+        finally:
+            self.start()
 
     def is_alive(self) -> bool:
         """Whether the query runs; if not, the status says why."""
@@ -110,9 +138,11 @@ class Stream:
         if closed:
             self._when_closed(closed)
 
-    def _take(self, frame: DataFrame, number: int) -> None:
-        """Count a micro-batch."""
+    def _take(self, frame: DataFrame, number: int, start: int) -> None:
+        """Count a micro-batch of a query, unless the query was told to stop."""
         with self._lock:
+            if start != self._starts:
+                raise RuntimeError("the stream was stopped")
             started = time.monotonic()
             batch, reasons = read_batch(frame, number, self._rule, self._now() + AHEAD)
             done = self._ledger.commit(batch)
@@ -235,6 +265,8 @@ def start_spark(master: str | None, conf: dict[str, str]) -> SparkSession:
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.streaming.metricsEnabled": "false",
             "spark.sql.streaming.minBatchesToRetain": "20",
+            # Logs of files that were merged into a later one stay ten minutes otherwise.
+            "spark.sql.streaming.fileSource.log.cleanupDelay": "60s",
             **conf,
         },
     )
