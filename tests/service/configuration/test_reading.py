@@ -165,3 +165,10 @@ def test_the_reference_page_is_the_one_of_the_code():
     assert page == write_reference(), (
         "python -m fanwise.service.configuration.template writes it anew"
     )
+
+
+def test_the_same_hour_needs_windows_that_divide_a_day(tmp_path):
+    text = LEAST + 'forecast = { kind = "same-hour" }\n[windows]\nlength = "7m"\n'
+    [(_, said)] = mistakes(tmp_path, text)
+    assert "divide a day" in said
+    read(tmp_path, text.replace("7m", "15m"))

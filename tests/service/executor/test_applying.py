@@ -389,3 +389,25 @@ def test_dry_run_gives_up_what_was_being_applied(store, make_executor, outputs):
     dry.start()
     dry.stop()
     assert outputs[0].told == []
+
+
+def test_after_a_roll_back_by_hand_auto_waits_for_a_person(store, make_executor):
+    executor = make_executor("auto")
+    first = submit(executor, 1, "a")
+    drain(executor, NAMES)
+    submit(executor, 2, "b")
+    drain(executor, NAMES)
+    executor.roll_back(first.hash, "ann")
+    drain(executor, NAMES)
+    assert store.current().hash == first.hash
+    waiting = submit(executor, 3, "c")
+    drain(executor, NAMES)
+    executor.tick()
+    assert store.current().hash == first.hash
+    assert "ann went back" in store.find(waiting.hash).why
+    executor.approve(waiting.hash, "bob")
+    drain(executor, NAMES)
+    assert store.current().hash == waiting.hash
+    submit(executor, 4, "d")
+    drain(executor, NAMES)
+    assert store.served_by(store.current().hash) == ("d",), "and is in charge again"

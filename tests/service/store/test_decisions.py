@@ -71,7 +71,7 @@ def test_newer_decisions_supersede_pending_ones(store):
     assert store.decision(second.number).state == "superseded"
     assert store.audit().rows[0].who == "policy"
     assert store.count_decisions() == {"superseded": 2, "rejected": 1}
-    with pytest.raises(ValueError, match="pending or rejected"):
+    with pytest.raises(ValueError, match="a new decision is not in-force"):
         store.insert_decision(make_decision(4, state="in-force"), [], [])
 
 

@@ -191,6 +191,9 @@ class Decide(Section):
     least_gain: Share = Field(
         0.0, description="Share by which a decision must beat the one in force to be acted on."
     )
+    keep_silent: Duration = written(
+        "1d", "How long a served topic without any event stays served: meanwhile it costs nothing."
+    )
     time_limit: Length = written("5s", "Most time for solving.")
     gap: Share | None = Field(None, description="Certified gap that is good enough.")
     message_bytes: Amount = Field(200.0, description="Size of messages where none is known.")
@@ -229,3 +232,14 @@ class Configuration(Section):
     decide: Decide = Field(description=Decide.__doc__)
     price: Price | None = Field(None, description=Price.__doc__)
     execute: Execute = Field(Execute(), description=Execute.__doc__)
+
+    @model_validator(mode="after")
+    def check_forecast(self) -> Self:
+        """The same hour of another day begins where a window does."""
+        slide = self.windows.slide or self.windows.length
+        if self.decide.forecast.kind == "same-hour" and abs(86_400 / slide % 1) > 1e-9:
+            raise ValueError(
+                "decide.forecast.kind = 'same-hour' needs windows that divide a day, such as "
+                "length = '1h'; or choose another forecast"
+            )
+        return self

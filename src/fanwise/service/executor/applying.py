@@ -31,6 +31,8 @@ POLICY = "policy"
 """Who does what the configuration says."""
 KEPT = "kept"
 """Among the facts of a decision: value that what was in force has on its window."""
+MUST = "must"
+"""Among the facts of a decision: why what was in force cannot stay."""
 _DRY = (
     "The service runs in mode dry-run and applies nothing; set mode = 'approve' or 'auto' in "
     "[execute]."
@@ -49,10 +51,13 @@ class Assessment:
         Value that what is in force has on the same window; None if nothing is in force.
     hold
         Why to keep what is in force, with the numbers; None where the gain is large enough.
+    must
+        Why what is in force cannot stay, whatever the gain; None where it can.
     """
 
     kept: float | None = None
     hold: str | None = None
+    must: str | None = None
 
 
 @dataclass(frozen=True)
@@ -197,7 +202,8 @@ class Executor:
         """
         known = tuple(sorted(served))
         assessment = assessment or Assessment()
-        decision = replace(decision, facts={**decision.facts, KEPT: assessment.kept})
+        facts = {**decision.facts, KEPT: assessment.kept, MUST: assessment.must}
+        decision = replace(decision, facts=facts)
         entry = None
         if assessment.hold is not None and not self._changes_nothing(known):
             decision = replace(decision, state="rejected", why=assessment.hold)
@@ -323,6 +329,8 @@ class Executor:
             is_first=current is None,
             kept=pending.facts.get(KEPT),
             now=self._now(),
+            must_change=pending.facts.get(MUST) is not None,
+            rolled_back_by=None if current is None else self._find_who_rolled_back(current),
         )
         why = " ".join(find_refusals(self._settings.guardrails, case))
         if not why:
@@ -330,6 +338,11 @@ class Executor:
             self._begin(pending, "apply", entry)
         elif why != pending.why:
             self._store.set_why(pending.number, "pending", why)
+
+    def _find_who_rolled_back(self, current: Decision) -> str | None:
+        """Return who went back to what is in force by hand; None where nobody did."""
+        last = self._store.last_done(current.number)
+        return last.who if last is not None and last.kind == "roll-back" else None
 
     def _open(self, decision: Decision, kind: ApplicationKind, entry: AuditEntry) -> Application:
         try:

@@ -176,6 +176,17 @@ class Applications(Database):
             rows = connection.execute(query.order_by(_applications.c.epoch))
             return tuple(map(to_application, rows))
 
+    def last_done(self, number: int) -> Application | None:
+        """Return the application that put a decision in force last."""
+        query = select(_applications).where(
+            _applications.c.number == number,
+            _applications.c.state == "done",
+            _applications.c.kind != "restate",
+        )
+        with self.reading() as connection:
+            row = connection.execute(query.order_by(_applications.c.epoch.desc())).first()
+        return None if row is None else to_application(row)
+
     def last_epoch(self) -> int:
         """Return the epoch of the newest application, 0 before the first."""
         with self.reading() as connection:

@@ -45,7 +45,7 @@ class Decisions(Database):
         Parameters
         ----------
         decision
-            Pending, or rejected.
+            Pending, rejected, or failed where there is nothing to apply.
         changes
             What it switches, with reasons.
         served
@@ -58,8 +58,8 @@ class Decisions(Database):
         StaleError
             If the window's decision was removed by retention.
         """
-        if decision.state not in ("pending", "rejected"):
-            raise ValueError(f"a new decision is pending or rejected, not {decision.state}")
+        if decision.state not in ("pending", "rejected", "failed"):
+            raise ValueError(f"a new decision is not {decision.state}")
         with self.writing() as connection:
             row = connection.execute(select(_rows).where(_is_of(decision.window))).one_or_none()
             if row is not None:
@@ -76,7 +76,8 @@ class Decisions(Database):
                     number=number, packed=[from_change(change) for change in changes]
                 )
             )
-            _keep_selection(connection, decision.hash, served)
+            if decision.state != "failed":
+                _keep_selection(connection, decision.hash, served)
             if audit is not None:
                 write_audit(connection, audit)
             return _get(connection, number)
@@ -106,6 +107,15 @@ class Decisions(Database):
         """Return the decision that was made last."""
         return self._find()
 
+    def newest_standing(self) -> Decision | None:
+        """Return the decision that was made last and was neither rejected nor failed."""
+        return self._find(_rows.c.state.not_in(("rejected", "failed")))
+
+    def newest_before(self, instant: int) -> Decision | None:
+        """Return the decision of the last window that had ended at an instant, if it has a plan."""
+        found = self._find(_rows.c.window_end <= instant)
+        return None if found is None or found.state == "failed" else found
+
     def of_window(self, window: Window) -> Decision | None:
         """Return the decision of a window."""
         return self._find(_is_of(window))
@@ -116,6 +126,14 @@ class Decisions(Database):
             if window.start <= read_counter(connection, "pruned"):
                 return True
             return bool(connection.execute(select(exists().where(_is_of(window)))).scalar_one())
+
+    def decided_among(self, windows: Sequence[Window]) -> set[Window]:
+        """Return those of some windows that have a decision, or had one."""
+        with self.reading() as connection:
+            pruned = read_counter(connection, "pruned")
+            rows = connection.execute(select(_rows.c.window_start, _rows.c.window_end))
+            known = {Window(row.window_start, row.window_end) for row in rows}
+        return {one for one in windows if one.start <= pruned or one in known}
 
     def decisions(
         self, limit: int = 50, cursor: str | None = None, state: State | None = None
