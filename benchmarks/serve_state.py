@@ -1,14 +1,14 @@
-"""The state of the decision service over a week of one-hour windows: what stays on disk, and how soon
-it is back after a kill.
+"""The decision service's state over a week of one-hour windows, and its start after a kill.
 
-Time alone is simulated: the service runs in a process whose clock is put on by an hour at a time, up
-to now. Segments are put into the spool as the receiver would (no broker listens), Spark counts them,
-windows close, are decided and put in force, and what retention lets go is removed. Then the process
-is killed with SIGKILL in the middle of an hour, and ``fanwise serve`` is started on what it left.
+Time alone is simulated: the service runs in a process whose clock is put on by an hour at a time,
+up to now. Segments are put into the spool as the receiver would (no broker listens), Spark counts
+them, windows close, are decided and put in force, and what retention lets go is removed. Then the
+process is killed in the middle of an hour, and ``fanwise serve`` is started on what it left.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -89,8 +89,8 @@ def run() -> list[dict]:
             row(
                 f"{part}, {HOURS} windows of {TOPICS:,} topics, {KEEP_HOURS} h kept",
                 f"{end[part] / 1e6:.1f} MB at the end, {steady[part] / 1e6:.1f} MB after "
-                f"{KEEP_HOURS + 24} h, {max(each[part] for each in history) / 1e6:.1f} MB at the most",
-                f"{GROWTH} × that after {KEEP_HOURS + 24} h",
+                f"{KEEP_HOURS + 24} h, at most {max(each[part] for each in history) / 1e6:.1f} MB",
+                f"{GROWTH} times that after {KEEP_HOURS + 24} h",
                 met=met,
                 megabytes=[round(each[part] / 1e6, 2) for each in history],
             )
@@ -206,7 +206,7 @@ def _measure(state: Path) -> Sizes:
     found: Sizes = {}
     for entry in sorted(state.iterdir()):
         name = entry.name.removesuffix("-wal").removesuffix("-shm")
-        paths = [entry] if entry.is_file() else [path for path in entry.rglob("*")]
+        paths = [entry] if entry.is_file() else list(entry.rglob("*"))
         total = 0
         for path in paths:
             try:
@@ -219,7 +219,7 @@ def _measure(state: Path) -> Sizes:
 
 
 def _start_again(home: Path) -> tuple[float, int]:
-    """Start the service on what is left; return the seconds until it is ready, and what is amiss."""
+    """Start the service on what is left; return how long that took, and what is amiss."""
     started = time.monotonic()
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -272,9 +272,7 @@ def _amiss(home: Path) -> int:
         ).fetchall()
     starts = [start for start, _ in rows]
     length = 3600 * MICROSECONDS
-    missing = sum(
-        (later - sooner) // length - 1 for sooner, later in zip(starts, starts[1:], strict=False)
-    )
+    missing = sum((later - sooner) // length - 1 for sooner, later in itertools.pairwise(starts))
     return missing + sum(count - 1 for _, count in rows)
 
 

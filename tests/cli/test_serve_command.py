@@ -190,3 +190,12 @@ def test_the_demo_runs_below_its_state_folder(run, here, monkeypatch):
     told = run("serve", "--port", "0", "--state", "other", "--json").json
     assert told["state"] == str(here / "other")
     assert asked[-1][1] is False
+
+
+def test_a_day_is_replayed_once_in_a_folder(run, here):
+    (here / "s").mkdir()
+    (here / "s" / "stream.sqlite").touch()
+    done = run("serve", "--demo", "--state", "s")
+    assert done.status == 2
+    assert is_one_line(done.err)
+    assert "s: a day was replayed there already" in done.err

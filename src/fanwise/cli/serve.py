@@ -220,7 +220,12 @@ def _demo(host: str | None, port: int | None, state: Path | None) -> Configurati
     import tempfile
 
     from fanwise.service.demo import demo_configuration
+    from fanwise.service.state import StateFolder
 
+    if state is not None and StateFolder(state).ledger.exists():
+        raise FanwiseError(
+            f"{state}: a day was replayed there already; give a new folder, or leave --state out."
+        )
     folder = Path(tempfile.mkdtemp(prefix="fanwise-demo-")) if state is None else state
     return demo_configuration(
         folder.absolute(), host or "127.0.0.1", 8731 if port is None else port
