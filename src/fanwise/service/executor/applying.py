@@ -330,7 +330,7 @@ class Executor:
             kept=pending.facts.get(KEPT),
             now=self._now(),
             must_change=pending.facts.get(MUST) is not None,
-            rolled_back_by=None if current is None else self._find_who_rolled_back(current),
+            rolled_back_by=self._find_who_rolled_back(),
         )
         why = " ".join(find_refusals(self._settings.guardrails, case))
         if not why:
@@ -339,9 +339,12 @@ class Executor:
         elif why != pending.why:
             self._store.set_why(pending.number, "pending", why)
 
-    def _find_who_rolled_back(self, current: Decision) -> str | None:
-        """Return who went back to what is in force by hand; None where nobody did."""
-        last = self._store.last_done(current.number)
+    def _find_who_rolled_back(self) -> str | None:
+        """Return who went back to what is in force by hand; None where nobody did.
+
+        Decisions that came in force since without changing anything do not matter.
+        """
+        last = self._store.last_switch()
         return last.who if last is not None and last.kind == "roll-back" else None
 
     def _open(self, decision: Decision, kind: ApplicationKind, entry: AuditEntry) -> Application:

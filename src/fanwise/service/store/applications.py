@@ -176,12 +176,10 @@ class Applications(Database):
             rows = connection.execute(query.order_by(_applications.c.epoch))
             return tuple(map(to_application, rows))
 
-    def last_done(self, number: int) -> Application | None:
-        """Return the application that put a decision in force last."""
+    def last_switch(self) -> Application | None:
+        """Return the newest application that changed what is served."""
         query = select(_applications).where(
-            _applications.c.number == number,
-            _applications.c.state == "done",
-            _applications.c.kind != "restate",
+            _applications.c.state == "done", _applications.c.kind != "restate"
         )
         with self.reading() as connection:
             row = connection.execute(query.order_by(_applications.c.epoch.desc())).first()
