@@ -219,6 +219,8 @@ class ExactSearch(Search[Answer]):
                 break
             if self.is_over():
                 return
+            # One least cover at a time becomes known, shared by all assignments with that set; then
+            # the assignment queues again, because its bound may no longer be the lowest.
             unknown = next((some for some in self._sets[row].tolist() if self._is_open(some)), 0)
             if unknown:
                 self._least_of(unknown)
@@ -233,6 +235,7 @@ class ExactSearch(Search[Answer]):
         sets = np.zeros((len(self._brokers), arrays.num_brokers), dtype=np.int64)
         rows = np.arange(len(self._brokers))
         for bit, j in enumerate(self._wants):
+            # Bit k stands for the k-th of those who want something.
             sets[rows, self._brokers[:, j]] |= 1 << bit
         for broker in arrays.bottom_up:
             if arrays.parent[broker] >= 0:
@@ -352,6 +355,7 @@ class ExactSearch(Search[Answer]):
                 for child, part in zip(children, parts, strict=True)
                 for entry in (*part.below, (child, part.cover))
             )
+            # One child alone: its cover is the least that holds it.
             covers = [parts[0].cover]
             if len(parts) > 1:
                 boxes = gather([part.cover for part in parts])

@@ -93,6 +93,8 @@ def place_or_swap(
                 state.now[FORCED] += 1
             broker = choose_broker(arrays, state, choices, j, not can_be)
         else:
+            # The broker is exactly full, so that all its seats are taken. The last member moves to
+            # the seat that falls free, and the newcomer takes the last one below.
             seat = first_member[broker] + int(draw[1] * state.limits[-1, broker])
             other = members[seat]
             members[seat] = members[first_member[broker] + state.limits[-1, broker] - 1]

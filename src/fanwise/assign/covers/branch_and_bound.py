@@ -25,7 +25,7 @@ from fanwise.assign.covers.cell_kernels import held_cells, merge_down
 from fanwise.assign.covers.search_kernels import pieces_of, search_covers
 
 FIRST_SLOTS = 256
-"""Covers that there is room for at first."""
+"""Covers that there are slots for at first."""
 
 
 STEPS_PER_SECOND = 50_000_000
@@ -154,4 +154,6 @@ def _search(
             raise TooMuchWorkError
         if total <= slots:
             return Covers(found[0][:total], found[1][:total], counts[:total], mass[:total])
+        # The search has gone to its end and counted. It does the same again, now with slots for
+        # all.
         slots = total

@@ -91,6 +91,7 @@ def sides_of(lo: FloatArray, hi: FloatArray, density: Density) -> list[FloatArra
     for axis in range(lo.shape[1]):
         own = np.unique(np.concatenate([lo[:, axis], hi[:, axis]]))
         cells = np.concatenate([density.lo[:, axis], density.hi[:, axis]])
+        # Beyond the outermost sides nothing has to be held: events change there without effect.
         inside = cells[(cells > own[0]) & (cells < own[-1])] if len(own) else own
         found.append(np.union1d(own, inside))
     return found
@@ -179,6 +180,7 @@ def distinct(lo: AnyArray, hi: AnyArray) -> tuple[AnyArray, AnyArray]:
     dims = lo.shape[1]
     lo, hi = np.ascontiguousarray(both[:, :dims]), np.ascontiguousarray(both[:, dims:])
     inside = (lo[:, None] >= lo).all(axis=2) & (hi[:, None] <= hi).all(axis=2)
+    # Equal boxes are gone by now, so that each is within itself alone or within another one.
     keep = inside.sum(axis=1) == 1
     return lo[keep], hi[keep]
 
@@ -252,6 +254,9 @@ def bound_rest(
             continue
         for k in range(dims):
             low, high = lo[row, k], hi[row, k]
+            # The rectangle cuts a slab off the box only where it is open along one axis; what is
+            # left is closed, so that it begins on the cut. Open along two axes or more, a box keeps
+            # its bounding box whatever is cut out of it.
             if num_open == 1 and k == axis:
                 if cut_lo[k] <= low <= cut_hi[k]:
                     low = cut_hi[k]

@@ -34,6 +34,7 @@ def relieve_loads(types: SubscriberTypes, amounts: IntArray, limits: LongArray) 
         arrays.num_brokers,
     )
     counts = amounts.astype(np.int64)
+    # A flow to go on from must be within its limits.
     left = drop_excess(arrays.indptr, arrays.brokers, counts, limits)
     flow = max_flow(groups, limits, start=Flow(groups, limits, counts, left))
     relieved = flow.counts.copy()
@@ -75,6 +76,7 @@ def drop_excess(
     for pair in range(len(brokers)):
         excess[brokers[pair]] += counts[pair]
     left = np.zeros(len(indptr) - 1, dtype=np.int64)
+    # Types descend by volume: the last ones want least, and filters elsewhere grow least for them.
     for t in range(len(indptr) - 2, -1, -1):
         for pair in range(indptr[t], indptr[t + 1]):
             b = brokers[pair]

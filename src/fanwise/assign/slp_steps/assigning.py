@@ -92,6 +92,7 @@ def _enlarge_at_cut(level: Level, filters: Filters, flow: Flow) -> bool:
     scratch = make_scratch(filters.lo.shape[1], level.lo.shape[1])
     arrays = level.lo, level.hi, filters, level.alpha, level.density, scratch
     growth = growth_of_pairs(types, brokers, *arrays)
+    # Growth for each subscriber whom it lets through; more than are left over do not count.
     order = np.argsort(growth / np.minimum(level.weight[types], flow.num_left), kind="stable")
     room = np.maximum(flow.limits - flow.loads, 0)
     chosen = take_enough(types[order], brokers[order], level.weight, room, flow.num_left)
@@ -122,6 +123,7 @@ def take_enough(
     """
     chosen = np.empty(len(types), dtype=np.int64)
     is_taken = np.zeros(len(weight), dtype=np.bool_)
+    # Twice, because whoever may move does not have to: a tight choice would need another round.
     left = 2 * room
     count = 0
     for i in range(len(types)):

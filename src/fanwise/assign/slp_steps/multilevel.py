@@ -175,6 +175,7 @@ def allowed_children(rows: Csr, leaves_below: BoolArray, gamma: float) -> Csr:
     most = np.zeros(num_rows)
     np.maximum.at(most, key // num_children, part)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # How often gamma has to be halved until the best child is allowed, at once.
         halvings = np.maximum(np.ceil(np.log2(gamma) - np.log2(most)), 0)
     needed = np.where(most > 0, gamma * 2.0**-halvings, np.inf)
     keep = part >= np.minimum(needed, most)[key // num_children]
@@ -191,6 +192,8 @@ def node_limits(
     share = tree.share_below[ids]
     here = tree.share_below[node]
     whole = problem.arrays.num_subscribers
+    # Sec. V: beta(B) = (beta / (m(B) / (K(B) |S|)))^(1/l). What a node got beyond its share is
+    # taken off the factors below it, spread evenly over the l levels that are left.
     excess = num_here / (here * whole)
     height = tree.height[ids] + 1
     rows = []

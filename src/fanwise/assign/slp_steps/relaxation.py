@@ -122,6 +122,8 @@ def lower_bound(sample: Sample, master: _Master, indptr: LongArray, reduced: Flo
     types = np.repeat(np.arange(len(sample.lo)), np.diff(sample.allowed.indptr))
     brokers = sample.allowed.indices
     capacity = np.where(sample.limits > 0, sample.limits, np.inf)
+    # Lagrangian relaxation of C4 and C3; what stays is C2 for each type and C1 for each broker. Any
+    # prices that are not negative give a bound, so that an inexact solution does no harm.
     fee = master.pair_price + master.load_price[brokers] * sample.load[types] / capacity[brokers]
     fee[(sample.limits <= 0)[brokers] & (sample.load[types] > 0)] = np.inf
     least = np.full(len(sample.lo), np.inf)
@@ -161,6 +163,7 @@ def _first_columns(
         start, end = candidates.indptr[broker : broker + 2]
         if end > start:
             first.append(start + int(size[start:end].argmax()))
+    # From the largest to the smallest: where several hold a pair, the smallest is written last.
     order = np.argsort(-candidates.measure, kind="stable")
     smallest = np.full(len(sample.allowed.indices), -1, dtype=np.int64)
     rows = take_rows(Csr(indptr, pairs), order)  # type: ignore[arg-type]
@@ -226,6 +229,7 @@ class _Master:
         self._solver.add_columns(
             cost[new],
             np.zeros(len(new)),
+            # y has no upper side of its own: no pair needs more than 1 of it.
             np.full(len(new), np.inf),
             Matrix(starts, index, np.ones(len(index))),
         )

@@ -26,6 +26,7 @@ def round_parts(
     covered. Then those that are not needed go, the largest first: as long as a flow serves as many
     of the sample without them as before.
     """
+    # Sec. IV-A.1: as if each were drawn ln|S_a| times with the chance y.
     draws = max(math.log(len(sample.lo)), 1.0)
     chance = 1 - (1 - relaxed.part) ** draws
     held = take_rows(Csr(*holding_pairs(sample, candidates)), relaxed.chosen)  # type: ignore[arg-type]
@@ -56,6 +57,8 @@ def _drop(
         times[held.indices[held.indptr[candidate] : held.indptr[candidate + 1]]] += 1
     unserved = _unserved(sample, times)
     chosen = np.flatnonzero(taken)
+    # Reverse deletion, which the paper does without: rounding takes many rectangles that others
+    # make superfluous. Flows are only asked where a pair is no longer covered at all.
     for candidate in chosen[np.argsort(-measure[chosen], kind="stable")]:
         own = held.indices[held.indptr[candidate] : held.indptr[candidate + 1]]
         times[own] -= 1

@@ -119,6 +119,7 @@ def unlink(network: Network, overlay: ChangingOverlay, edge: int) -> float:
     while record != NOBODY:
         other, one = slot_links.to[2 * record], slot_links.to[2 * record + 1]
         following = slot_links.chain[record]
+        # Before the walk: it must not go over the link that is taken away.
         erase_record(slot_links, counters, record)
         if split(labels, slot_links, counters, one, other):
             loss += network.weight[network.topic_of[one]]
@@ -183,6 +184,8 @@ def erase_link(links: Links, counters: LongArray, edge: int) -> None:
     links.degree[v] -= 1
     counters[NUM_EDGES] -= 1
     counters[FREE_EDGES] += 1
+    # The last link that there is fills the gap, and the freed id stands right behind those in use:
+    # it is the next to be given out, so that a link undone at once has the same id again.
     last, gap = links.alive[counters[NUM_EDGES]], links.rank[edge]
     links.alive[gap], links.rank[last] = last, gap
     links.alive[counters[NUM_EDGES]], links.rank[edge] = edge, counters[NUM_EDGES]

@@ -118,6 +118,7 @@ class MoveSearch:
         since = self.num_tried - self._descent
         if since < 0:
             return 0.0
+        # The last fifth of a cycle is without heat: it ends in a local optimum.
         return self._heat * max(0.0, 1 - 1.25 * (since % self._cycle) / self._cycle)
 
     def _keep_best(self) -> bool:
