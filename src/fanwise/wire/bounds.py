@@ -143,6 +143,7 @@ def brokers_needed(arrays: WiringArrays) -> LongArray:
     users = np.repeat(np.arange(arrays.num_users), np.diff(arrays.indptr))
     weights = np.where(arrays.wants, arrays.demand[users], 0.0)
     demand = np.bincount(arrays.channels, weights=weights, minlength=arrays.num_channels)
+    # The largest brokers first; loads may pass capacities by the tolerance, and sums by rounding.
     holds = np.cumsum(np.sort(arrays.capacity)[::-1]) * (1 + 2 * RELATIVE_TOLERANCE)
     needed = np.searchsorted(holds, demand, side="left") + 1
     return np.minimum(needed, arrays.num_brokers)

@@ -155,6 +155,8 @@ def best_pair(
         cheapest = min(cheapest, cost[user])
     reach = np.empty(len(left))
     for i in range(len(left)):
+        # No pair of a user has a larger ratio than its most traffic over the cheapest two hops: by
+        # falling bounds, both loops below can end at the first one under the best ratio.
         reach[i] = -ratio_of(most[left[i]] * LOOSE, cost[left[i]] + cheapest)
     order = np.argsort(reach)
     best, low, high, looked = 0.0, -1, -1, 0

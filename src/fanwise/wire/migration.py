@@ -127,6 +127,7 @@ def redirect(arrays: WiringArrays, state: State, order: LongArray, is_relief: bo
     moves = 0
     for user in order:
         broker = state.broker_of_user[user]
+        # Moves that save no more than rounding could go round in circles.
         enough = -LEAST_GAIN * max(state.totals[0] + state.totals[1], 0.0)
         if is_relief:
             if arrays.demand[user] == 0 or not is_overloaded(arrays, state, broker):

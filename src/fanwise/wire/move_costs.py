@@ -134,6 +134,7 @@ def add_leaving_changes(
     span_without(arrays, state, channel, broker)
     published = state.published[channel]
     kept = published[broker]
+    # Exactly 0 once nobody publishes: what a difference leaves over would be priced as traffic.
     is_last = state.publishers[channel, broker] == (1 if rate > 0 else 0)
     published[broker] = 0.0 if is_last else kept - rate
     staying = np.nan
@@ -141,6 +142,7 @@ def add_leaving_changes(
         if b == broker:
             continue
         if state.inside[channel, b]:
+            # Brokers inside do not change the tree, whichever it is: one price for all of them.
             if np.isnan(staying):
                 span = state.without
                 staying = weighted_cost(arrays, span, state.scratch, published)
@@ -172,6 +174,7 @@ def span_with(arrays: WiringArrays, state: State, span: Span, broker: int) -> Sp
     """Return a span with one more broker. Changes the state's scratch, which holds it."""
     spare = state.scratch.spare
     if len(arrays.tree_order) > 0:
+        # On the one tree a span is known by its members alone; nobody reads its own tree.
         for b in range(len(spare.inside)):
             spare.inside[b] = span.inside[b]
         spare.inside[broker] = True

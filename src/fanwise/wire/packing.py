@@ -72,6 +72,7 @@ def cheapest_with_room(arrays: WiringArrays, load: FloatArray, user: int) -> int
 @kernel
 def roomiest(arrays: WiringArrays, load: FloatArray) -> int:
     """Return the broker with most room left; the smaller id where several have. Changes nothing."""
+    # Infinite room minus a load is infinite: the first unlimited broker stays.
     best = 0
     for broker in range(1, len(load)):
         if arrays.capacity[broker] - load[broker] > arrays.capacity[best] - load[best]:

@@ -239,10 +239,13 @@ def apply_move(arrays: WiringArrays, state: State, user: int, broker: int) -> No
     state.broker_of_user[user] = broker
     for entry in range(arrays.indptr[user], arrays.indptr[user + 1]):
         channel = arrays.channels[entry]
+        # Users are counted already and trees are not: where the two disagree, the tree has to
+        # change.
         if has_joined_or_left(state, channel, old) or has_joined_or_left(state, channel, broker):
             span_channel(arrays, state, channel)
         elif arrays.rates[entry] > 0:
             price_channel(state, channel)
+    # Summed up anew: differences would add up rounding over millions of moves.
     state.totals[CORE] = state.core_costs.sum()
 
 

@@ -112,6 +112,8 @@ def grow_by_channel(
             brokers[touches[i]] = growth.chosen[i]
             weights[touches[i]] = rate
             if arrays.wants[touches[i]]:
+                # What the user receives: all that is published but its own; the maximum guards
+                # against rounding.
                 weights[touches[i]] += max(total - rate, 0.0)
     return brokers, weights
 
@@ -175,6 +177,7 @@ def draw_brokers(
         total = 0.0
         for broker in range(len(share)):
             limit = most_within(arrays.capacity[broker])
+            # Phase 2 of the paper draws without a look at capacities, which would overload brokers.
             if load[broker] + arrays.demand[user] > limit:
                 share[broker] = 0.0
             total += share[broker]

@@ -97,6 +97,7 @@ def widen(arrays: WiringArrays, state: State, gains: FloatArray) -> Span:
             break
         if own - cost_with_broker(arrays.links, span, b, state.scratch) > LEAST_GAIN * own:
             add_broker(arrays.links, span, b, other, state.scratch)
+            # Two spans take turns: a tree cannot be widened in place.
             span, other = other, span
             own = tree_cost(arrays.links, span)
     return span

@@ -76,6 +76,7 @@ def grow_from(arrays: WiringArrays, users: IntArray, source: int, growth: Growth
     count = len(arrays.capacity)
     growth.chosen[: len(users)] = -1
     start = users[source]
+    # The source has no broker yet: ways begin at whichever makes them cheapest.
     for b in range(count):
         growth.away[b] = np.inf
         for a in range(count):
@@ -180,5 +181,6 @@ def approach(
             growth.cost[i] = cost
             growth.through[i] = broker
             set_leaf(queue, i, -cost)
+        # Brokers approach in the order in which the tree grows, not by id: ties are mended here.
         elif cost == growth.cost[i] and broker < growth.through[i]:
             growth.through[i] = broker

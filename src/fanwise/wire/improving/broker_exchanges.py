@@ -60,6 +60,8 @@ def find_exchange(
             return pair, -1, -1
         one, two = pair // count, pair % count
         work[0] += 1
+        # Two brokers with users come up once, as the smaller id and the larger; an empty one only
+        # as the second.
         if one == two or state.load[one] <= 0 or (state.load[two] > 0 and two < one):
             continue
         if not fits(state.load[one], arrays.capacity[two]):
@@ -67,6 +69,7 @@ def find_exchange(
         if not fits(state.load[two], arrays.capacity[one]):
             continue
         change = access[one, two] - access[one, one] + access[two, one] - access[two, two]
+        # All of C2 saved could not pay for the access.
         if change >= state.totals[CORE]:
             continue
         change += core_change(arrays, state, one, two, enough - change, work)
@@ -88,6 +91,7 @@ def core_change(
     weights = np.empty(count)
     change = 0.0
     for channel in range(len(state.core_costs)):
+        # ``left`` is C2 of the channels to come, and all that they could save.
         if change - left >= most:
             return np.inf
         left -= state.core_costs[channel]

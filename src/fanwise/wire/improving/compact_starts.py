@@ -70,6 +70,8 @@ def compact_broker_sets(
             near = arrays.core[np.ix_(members, members)]
             row = members[np.argsort(positions_by_likeness(-near))].astype(np.int32)
             held = float(room[members].sum())
+            # Brokers are filled evenly, not one to the brim after the other: moves need room
+            # everywhere.
             level = min(1.0, SLACK * demand / held) if held > 0 else 1.0
             found.append((row, level * room))
         if found:

@@ -105,6 +105,7 @@ def first_links(
     for link in range(len(links.cost)):
         if end + 1 >= len(totals):
             break
+        # Links come by rising cost, as Kruskal's algorithm takes them.
         if reach[link] > radius:
             continue
         if join_sets(parent, links.low[link], links.high[link]):
