@@ -93,7 +93,7 @@ def solve(problem: Assignment, run: Run) -> Outcome:
     with run.progress.step("trying every assignment") as step:
         search = ExactSearch(problem.arrays, brokers, run, step)
         with search.until_interrupted():
-            search.look_at_all()
+            search.search_all()
     found = search.answer
     cost = float(problem.arrays.measures(found.filters).sum())
     proven = search.bound.value if search.bound is not None else 0.0
@@ -194,7 +194,7 @@ class ExactSearch(Search[Answer]):
         self._sets = self._sets_below()
         self.metrics["examined"] = 0
 
-    def look_at_all(self) -> None:
+    def search_all(self) -> None:
         """Search until the optimum is proven or a limit is reached."""
         different, inverse = np.unique(self._sets, return_inverse=True)
         known = np.array([self._lower_of(int(some)) for some in different])

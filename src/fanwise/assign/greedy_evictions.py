@@ -35,7 +35,7 @@ from fanwise.assign.greedy_kernels import (
 )
 
 
-def place_and_evict(
+def assign_and_evict(
     arrays: AssignmentArrays,
     state: GreedyState,
     choices: Choices,
@@ -50,11 +50,11 @@ def place_and_evict(
     queue[:count] = np.arange(count)
     first_member = np.concatenate([[0], np.cumsum(state.limits[-1])]).astype(np.int64)
     members = np.empty(first_member[-1], dtype=np.int32)
-    place_or_swap(arrays, state, choices, draws, queue, first_member, members, is_next)
+    assign_or_swap(arrays, state, choices, draws, queue, first_member, members, is_next)
 
 
 @kernel
-def place_or_swap(
+def assign_or_swap(
     arrays: AssignmentArrays,
     state: GreedyState,
     choices: Choices,

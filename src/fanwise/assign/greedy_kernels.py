@@ -195,7 +195,7 @@ def raise_limits(state: GreedyState, choices: Choices, j: int) -> bool:
 
 
 @kernel
-def place_in_order(
+def assign_in_order(
     arrays: AssignmentArrays, state: GreedyState, choices: Choices, order: IntArray
 ) -> None:
     """Assign subscribers one after the other (the paper's Gr). Changes ``state``."""
@@ -207,7 +207,7 @@ def place_in_order(
 
 
 @kernel
-def place_fewest_first(
+def assign_fewest_first(
     arrays: AssignmentArrays,
     state: GreedyState,
     choices: Choices,

@@ -57,7 +57,7 @@ class Tree(NamedTuple):
     """The path from the root to where the search stands, and the best overlay so far.
 
     ``record`` takes down every decision in preorder, ``LEAF`` where the tree is cut, as far as
-    there is room: ``counters[NUM_BRANCHED]`` says how many there were.
+    it is long enough: ``counters[NUM_BRANCHED]`` says how many there were.
     """
 
     decided: IntArray

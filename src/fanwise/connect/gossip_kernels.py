@@ -301,7 +301,7 @@ def exchange(
 
 @kernel
 def least_relied(network: Network, peers: Peers, node: int, settled: int) -> tuple[int, float]:
-    """Return where a node has room for a new link, and what that costs: that of an old link.
+    """Return the slot of a node for a new link, and what that costs: a free one, or an old link.
 
     ``NOBODY`` where every link is new. Changes no array.
     """

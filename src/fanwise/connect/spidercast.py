@@ -60,7 +60,7 @@ class Neighbourhoods(NamedTuple):
     first, then
         Links of each node as linked lists of half links.
     worth, found
-        Room for counting.
+        Scratch for counting.
     """
 
     degree: IntArray

@@ -9,14 +9,16 @@ broker costs its access and at least those trees for what it publishes; under ca
 brokers (:mod:`fanwise.wire.proving.access_prices`) bound the sum over all users.
 
 Guarantee
----------
-No attachment within the capacities costs less, whether C2 is by spanning trees, by Steiner trees or
-by the one tree of the brokers.
+    No attachment within the capacities costs less, whether C2 is by spanning trees, by Steiner
+    trees or by the one tree of the brokers.
 
 Complexity
+    O(users x brokers) for each of a few sweeps of prices, O(brokers^3) for trees, and up to
+    ``MOST_STEPS`` steps for the other bound.
+
+References
 ----------
-O(users x brokers) for each of a few sweeps of prices, O(brokers^3) for trees, and up to
-``MOST_STEPS`` steps for the other bound.
+    Our own. Y. Zhao, J. Wu (IEEE SECON 2011) prove no bound.
 """
 
 from __future__ import annotations

@@ -10,19 +10,17 @@ smaller id; for pairs the smaller ids. The ratio of no traffic is 0, of traffic 
 infinite.
 
 Guarantee
----------
-None on the cost: the paper proves no factor.
+    None on the cost: the paper proves no factor.
 
 Complexity
-----------
-O(touches x brokers) for the second step. The first looks at pairs in the order of a bound on their
-ratio and stops where that is below the best: O(users^2 x channels) at worst, a few pairs per broker
-where link costs differ.
+    O(touches x brokers) for the second step. The first looks at pairs in the order of a bound on
+    their ratio and stops where that is below the best: O(users^2 x channels) at worst, a few pairs
+    per broker where link costs differ.
 
 References
 ----------
-Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe overlays.
-IEEE SECON 2011, Algorithm 2.
+    Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe
+    overlays. IEEE SECON 2011, Algorithm 2.
 """
 
 from __future__ import annotations

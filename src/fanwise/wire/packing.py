@@ -6,18 +6,16 @@ room: here the user goes to the one with most room left, and the plan says that 
 Ties go to the smaller id.
 
 Guarantee
----------
-None on the cost: it may be as far from the optimum as the core is dear. Where every user finds room
-at its cheapest broker, C1 is least.
+    None on the cost: it may be as far from the optimum as the core is dear. Where every user finds
+    room at its cheapest broker, C1 is least.
 
 Complexity
-----------
-O(users x brokers).
+    O(users x brokers).
 
 References
 ----------
-Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe overlays.
-IEEE SECON 2011, Algorithm 1.
+    Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe
+    overlays. IEEE SECON 2011, Algorithm 1.
 """
 
 from __future__ import annotations

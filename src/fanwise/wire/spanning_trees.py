@@ -4,15 +4,14 @@ A span is a set of brokers with its minimum spanning tree. Where all flows follo
 is the least part of that tree that holds its brokers.
 
 Complexity
-----------
-For k of B brokers: O(k^2) to grow a tree by Prim's algorithm. O(k) to find the tree with one more
-broker: each link of the old tree is the heaviest or not on the one cycle that the newcomer closes
-through it. O(B) for any cost on the one tree.
+    For k of B brokers: O(k^2) to grow a tree by Prim's algorithm. O(k) to find the tree with one
+    more broker: each link of the old tree is the heaviest or not on the one cycle that the newcomer
+    closes through it. O(B) for any cost on the one tree.
 
 References
 ----------
-F. Chin, D. Houck: Algorithms for updating minimal spanning trees. Journal of Computer and System
-Sciences 16, 1978.
+    F. Chin, D. Houck: Algorithms for updating minimal spanning trees. Journal of Computer and
+    System Sciences 16, 1978.
 """
 
 from __future__ import annotations

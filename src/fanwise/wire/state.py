@@ -11,9 +11,8 @@ the last subscriber of its broker, or the first of the new one. On all others th
 difference of two known numbers.
 
 Complexity
-----------
-With B brokers and k of them on a channel, a channel whose set changes is spanned anew in O(B k).
-Any other that the user publishes on takes O(B).
+    With B brokers and k of them on a channel, a channel whose set changes is spanned anew in O(B
+    k). Any other that the user publishes on takes O(B).
 """
 
 from __future__ import annotations
@@ -148,7 +147,10 @@ def fill_state(arrays: WiringArrays, state: State) -> None:
 
 @kernel
 def span_of(state: State, channel: int) -> Span:
-    """Return the brokers with subscribers of a channel, as views of the state's arrays."""
+    """Return the brokers with subscribers of a channel, as views of the state's arrays.
+
+    Changes nothing.
+    """
     return Span(
         state.inside[channel],
         state.vertices[channel],

@@ -12,17 +12,15 @@ weights as probabilities. Who has none of them left, or no traffic, gets the che
 room, as in packing. Phase 3, the trees between brokers, is the cost that all wirings share.
 
 Guarantee
----------
-None is known: the paper proves no factor. The same seed gives the same draws.
+    None is known: the paper proves no factor. The same seed gives the same draws.
 
 Complexity
-----------
-O(B) for each touch of a user and a channel to start a tree, and again for each broker
-that the tree comes nearer to; memory O(touches), or O(users x brokers) with ``per_publisher``.
+    O(B) for each touch of a user and a channel to start a tree, and again for each broker that the
+    tree comes nearer to; memory O(touches), or O(users x brokers) with ``per_publisher``.
 
 References
 ----------
-Y. Zhao, J. Wu, IEEE SECON 2011: Section IV.B and Algorithm 3.
+    Y. Zhao, J. Wu, IEEE SECON 2011: Section IV.B and Algorithm 3.
 """
 
 from __future__ import annotations

@@ -9,6 +9,18 @@ left. Of any cover, this finds one that lies within it.
 
 What has to be held, together with the rectangles so far, measures no more than any cover they lead
 to: branches above the best cover known are cut.
+
+Guarantee
+    Complete up to rounding, or TooMuchWorkError: no cover is passed over that could be better.
+
+Complexity
+    Exponential in alpha: the rectangles of the grid, to the power of alpha - 1, times cells and
+    pieces / 64. Budgets count the steps.
+
+References
+----------
+    A. Land, A. Doig: An automatic method of solving discrete programming problems. Econometrica
+    28(3), 1960. The branching is our own.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Rectangles whose sides are sides of boxes (or of cells of events) are enough. Take the filters of a
 whole tree and a side of a rectangle strictly between two neighbouring such sides. Between the two,
-boxes and events do not change along that axis. So all sides at the same place, in all filters, can
+boxes and events do not change along that axis. So all sides at one coordinate, in all filters, can
 be moved together, one way or the other, without a growing sum of measures, until they meet another
 side; whatever was held is held all along, boxes by unions and filters by filters above them.
 
@@ -11,6 +11,18 @@ be the bounding box of what the first leaves over of the boxes. That may be a pa
 may be held by the two together, so that bounding boxes of subsets of boxes would not do. Boxes that
 are no more than alpha are their own cover, which no other one can be within. What three rectangles
 and more can hold, :mod:`fanwise.assign.covers.branch_and_bound` finds.
+
+Guarantee
+    Rectangles on the grid are enough, as shown above: the least of these covers is the least of
+    all.
+
+Complexity
+    O(rectangles of the grid x boxes) for two rectangles; see
+    :mod:`fanwise.assign.covers.branch_and_bound` for more.
+
+References
+----------
+    Our own.
 """
 
 from __future__ import annotations

@@ -8,6 +8,14 @@ gained, or little more while there is heat; else all is undone.
 
 Kernels draw no random numbers: each move is given a row of them.
 
+Guarantee
+    A move that is kept costs no more than the heat allows; one that is not leaves everything as it
+    was.
+
+Complexity
+    A move looks at the members of one broker once for each of its rectangles, and at the brokers of
+    whoever it drives out.
+
 References
 ----------
     G. Schrimpf, J. Schneider, H. Stamm-Wilbrandt, G. Dueck: Record breaking optimization results

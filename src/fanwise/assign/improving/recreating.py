@@ -39,7 +39,7 @@ def recreate(
     barred: int,
     is_pushing: bool,
 ) -> float:
-    """Place everybody who waits, the largest wishes first; return by how much filters grow.
+    """Find brokers for all who wait, the largest wishes first; return by how much filters grow.
 
     Infinite where somebody finds no room, or as soon as it would be ``budget`` or more. The filter
     of broker ``barred`` may not grow. ``is_pushing``: members of full brokers may be sent on.

@@ -9,6 +9,11 @@ Guarantee
 
 Complexity
     That of a max-flow over types and brokers, and of growing filters once for each pair in use.
+
+References
+----------
+    E. Dinic: Algorithm for solution of a problem of maximum flow in networks with power estimation.
+    Soviet Mathematics Doklady 11, 1970.
 """
 
 from __future__ import annotations

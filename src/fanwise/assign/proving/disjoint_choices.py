@@ -11,6 +11,10 @@ Guarantee
 
 Complexity
     O(cells of each subscriber's rectangle x brokers / 64), MOST_STEPS cells at most.
+
+References
+----------
+    Our own.
 """
 
 from __future__ import annotations

@@ -10,6 +10,10 @@ Guarantee
 
 Complexity
     O(subscribers x MOST_POINTS) to choose points, and MOST_WAYS unions of a few rectangles.
+
+References
+----------
+    Our own.
 """
 
 from __future__ import annotations

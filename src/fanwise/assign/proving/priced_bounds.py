@@ -25,16 +25,22 @@ union. With a density of events in the plane, the sum is at most alpha times the
 
 Points and not rectangles, because a union may hold a subscription that no rectangle of it does.
 
+The prices are the certificate. They are rounded to a few hundred different ones, so that they take
+few bytes, and the bound is that of the rounded prices.
+
 Guarantee
-    No plan within the limits carries less, whatever the prices. The proof above is our own; the
-    prices come from the relaxation of A. Yu, P. Agarwal, J. Yang (IEEE ICDE 2011, Sec. IV).
+    No plan within the limits carries less, whatever the prices.
 
 Complexity
     O(rows^2 x columns) in the plane for the grid of points of each broker, in each of ROUNDS
     rounds.
 
-The prices are the certificate. They are rounded to a few hundred different ones, so that they take
-few bytes, and the bound is that of the rounded prices.
+References
+----------
+    The proof is our own. The prices come from the relaxation of A. Yu, P. Agarwal, J. Yang:
+    Subscriber assignment for wide-area content-based publish/subscribe, Sec. IV-A.1. IEEE ICDE
+    2011. Steps: B. Polyak: Minimization of unsmooth functionals. USSR Computational Mathematics and
+    Mathematical Physics 9(3), 1969.
 """
 
 from __future__ import annotations

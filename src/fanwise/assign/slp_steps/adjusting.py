@@ -1,4 +1,17 @@
-"""Final filters of leaf brokers: few rectangles, no larger than what is assigned to them."""
+"""Final filters of leaf brokers: few rectangles, no larger than what is assigned to them.
+
+Guarantee
+    Filters of at most alpha rectangles that hold what is assigned to their leaf, each the smallest
+    of several.
+
+Complexity
+    O(subscribers x alpha^3) to take them in one by one, and k-means for each leaf.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. IV-C. IEEE ICDE 2011.
+"""
 
 from __future__ import annotations
 

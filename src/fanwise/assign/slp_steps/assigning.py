@@ -4,6 +4,17 @@ Where even the last limit leaves somebody over, the minimum cut names the types 
 too tight. Then filters of brokers outside the cut are enlarged to hold types inside it, first where
 they grow least for those they let through. Each round either lets more flow or widens the cut, so
 that a cut with no allowed broker outside proves the limit too tight for anybody's filters.
+
+Guarantee
+    Everybody within the last limit, wherever any filters allow that.
+
+Complexity
+    A max-flow over groups of types for each step of the limit and each round of enlarging.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. IV-B. IEEE ICDE 2011. The repair is our own.
 """
 
 from __future__ import annotations

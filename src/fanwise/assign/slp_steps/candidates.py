@@ -6,6 +6,19 @@ subscriptions inside. The paper's printed limits leave long intervals in no cand
 points, so that there is one more level, the overall interval is always there, and so is every
 point. Then each bounding box of a subset of the given rectangles lies in a candidate of at most 4^d
 times its volume (the paper's Lemma 4), as long as intervals are not cut off below a finest length.
+
+Guarantee
+    Each bounding box of a subset of the rectangles given lies in a candidate of at most 4^d times
+    its volume (Lemma 4), unless levels are cut off.
+
+Complexity
+    O(n log(extent / finest)) intervals for each axis, and their product; O(n^3) at worst for the
+    boxes of an agglomeration.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. IV-A.3. IEEE ICDE 2011.
 """
 
 from __future__ import annotations

@@ -1,4 +1,15 @@
-"""k-means, for super-subscriptions and for filters of few rectangles."""
+"""k-means, for super-subscriptions and for filters of few rectangles.
+
+Guarantee
+    k-means++ seeds are within O(log clusters) of the least squared distance, in expectation.
+
+Complexity
+    O(points x clusters x dimensions) for each of ROUNDS rounds at most.
+
+References
+----------
+    D. Arthur, S. Vassilvitskii: k-means++: the advantages of careful seeding. ACM-SIAM SODA 2007.
+"""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def growth_of_pairs(
     density: Density,
     scratch: Scratch,
 ) -> FloatArray:
-    """By how much the broker's filter would grow to hold the type, for each pair.
+    """Return by how much the broker's filter would grow to hold the type, for each pair.
 
     Changes ``scratch``.
     """

@@ -2,10 +2,20 @@
 
 A child is allowed where a part gamma of the leaves below it reach the subscriber in time; where no
 child is, gamma halves until one is. A child's share is that of the leaves below it, and the factor
-at a node is the l-th root of what is left of the global one, l levels above the leaves [1]_. Trees
+at a node is the l-th root of what is left of the global one, l levels above the leaves. Trees
 whose leaves lie at different depths take l for each child by itself.
 
-.. [1] Sec. V of the paper.
+Guarantee
+    Where all goes well, within the global factor at every leaf; somebody may be left over, whom
+    :mod:`fanwise.assign.slp` assigns afterwards.
+
+Complexity
+    That of one level for each inner node, over the subscribers that it was given.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. V. IEEE ICDE 2011.
 """
 
 from __future__ import annotations

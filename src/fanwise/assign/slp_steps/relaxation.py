@@ -9,6 +9,18 @@ mean: unscaled, solvers have stopped at zero.
 There are far more candidates than a filter will use. The relaxation starts with few and adds those
 that its prices call for; the prices also give a lower bound on the relaxation over all candidates,
 because a broker uses at most alpha of them.
+
+Guarantee
+    ``bound`` is below the relaxation over all the candidates, whatever the solver returns.
+
+Complexity
+    That of at most ROUNDS linear programmes of growing size, by an interior-point method.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. IV-A.1. IEEE ICDE 2011. Pricing: G. Dantzig, P. Wolfe: Decomposition principle for linear
+    programs. Operations Research 8(1), 1960.
 """
 
 from __future__ import annotations
@@ -296,7 +308,7 @@ def hold_pairs(
 
 @kernel
 def sum_prices(indptr: LongArray, pairs: LongArray, price: FloatArray) -> FloatArray:
-    """What the pairs of each candidate would pay for it. Changes nothing."""
+    """Return what the pairs of each candidate would pay for it. Changes nothing."""
     total = np.zeros(len(indptr) - 1)
     for c in range(len(indptr) - 1):
         for at in range(indptr[c], indptr[c + 1]):

@@ -40,7 +40,7 @@ class Candidates(NamedTuple):
     tree
         Tournament over the rows of free nodes: the largest value that any of their pairs may have.
     gain, touched
-        Room to add up a row.
+        Scratch to add up a row.
     """
 
     bound: FloatArray

@@ -30,7 +30,7 @@ WORTH_SORTING = 8
 
 
 class PairTable(NamedTuple):
-    """The contributions of all pairs, and room to keep them true.
+    """The contributions of all pairs, and what keeps them true.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class PairTable(NamedTuple):
         the first slot of the topic on: most joins are with the largest component, and a walk along
         an array is many times faster than one around a ring.
     aside
-        Room to write two components out.
+        Scratch to write two components out.
     """
 
     table: Table

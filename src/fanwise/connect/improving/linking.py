@@ -31,7 +31,7 @@ from fanwise.connect.kernels import NOBODY, cost_of, count_shared, first_common,
 def make_overlay(
     network: Network, edges: IntArray, *, spare_edges: int, spare_records: int
 ) -> ChangingOverlay:
-    """Return the state after linking ``edges``, with room for more links and slot links."""
+    """Return the state after linking ``edges``, with slots for more links and slot links."""
     records = int(count_shared(network.indptr, network.topics, edges).sum()) + spare_records
     links = len(edges) + spare_edges
     num_slots, num_nodes = network.num_slots, network.num_nodes
@@ -88,7 +88,7 @@ def link_all(network: Network, overlay: ChangingOverlay, edges: IntArray) -> Non
 
 @kernel
 def link(network: Network, overlay: ChangingOverlay, u: int, v: int) -> int:
-    """Make the link u-v and return its id; there must be room for it and its slot links.
+    """Make the link u-v and return its id; there must be memory for it and its slot links.
 
     Changes ``overlay``.
     """

@@ -70,7 +70,7 @@ def try_moves(
 ) -> tuple[int, int]:
     """Try a move per row of random numbers; return how many were tried and how many were better.
 
-    A loss is kept with probability exp(-loss / heat). Stops early when room for links runs out.
+    A loss is kept with probability exp(-loss / heat). Stops early when slots for links run out.
     Changes ``overlay``.
     """
     num_candidates = MAX_TOUCHED * (MAX_TOUCHED + partners.shape[1])

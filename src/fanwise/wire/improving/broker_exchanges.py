@@ -4,10 +4,9 @@ What belongs together stays together, so no move of single users finds this. The
 empty: then its users move there together.
 
 Complexity
-----------
-O(users x brokers) to sum up access, then for two brokers O(T B k) at most, with T channels, B
-brokers and k of them on a channel. Most pairs end earlier, where what is left of C2 cannot pay for
-the access.
+    O(users x brokers) to sum up access, then for two brokers O(T B k) at most, with T channels, B
+    brokers and k of them on a channel. Most pairs end earlier, where what is left of C2 cannot pay
+    for the access.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def find_exchange(
     """Search for two brokers to exchange, from a pair on; return the pair after, and the two.
 
     (-1, -1): none before the work reached its limit, or at all. Pairs are numbered row by row.
-    Adds to ``work``, and changes the scratch of the state.
+    Changes ``work``, which it adds to, and the scratch of the state.
     """
     count = len(state.load)
     enough = -LEAST_GAIN * max(state.totals[ACCESS] + state.totals[CORE], 0.0)
@@ -84,7 +83,7 @@ def core_change(
 ) -> float:
     """Return the change of C2 if two brokers exchange all users; infinite if not below ``most``.
 
-    Adds to ``work``, and changes the scratch of the state.
+    Changes ``work``, which it adds to, and the scratch of the state.
     """
     count = len(state.load)
     left = state.totals[CORE]

@@ -5,9 +5,8 @@ both in their order (:func:`fill_in_order`), lets a channel reach a short part o
 brokers are tried from all of them to as few as have room for everybody.
 
 Complexity
-----------
-O(T^2 + users x wants^2) for the row of users, with T channels, and a sample of the users where they
-are many; O(B^2) for each row of B brokers.
+    O(T^2 + users x wants^2) for the row of users, with T channels, and a sample of the users where
+    they are many; O(B^2) for each row of B brokers.
 """
 
 from __future__ import annotations

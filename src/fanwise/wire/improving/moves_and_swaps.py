@@ -47,7 +47,7 @@ def swap_users(
 ) -> tuple[int, int]:
     """Let users into the full broker that they would like best, in exchange for one of its users.
 
-    Returns and changes what :func:`move_users` does.
+    Returns what :func:`move_users` does. Changes the state, and adds to ``work``.
     """
     swaps = 0
     for position in range(first, len(order)):

@@ -4,8 +4,7 @@ Greedy packing gives room to whoever comes first. With the prices that bound C1 
 (:mod:`fanwise.wire.proving.access_prices`), room goes to those who have no good second choice.
 
 Complexity
-----------
-O(users x brokers) for each of a few sweeps of prices.
+    O(users x brokers) for each of a few sweeps of prices.
 """
 
 from __future__ import annotations

@@ -7,10 +7,16 @@ before by more than the heat allows is taken back.
 
 Random numbers come from outside, a row of ``NUM_DRAWS`` for each change.
 
+Guarantee
+    A change that is not taken leaves the attachment as it was; capacities hold if they held before.
+
+Complexity
+    That of pricing the users detached at all brokers (see :mod:`fanwise.wire.move_costs`).
+
 References
 ----------
-G. Schrimpf, J. Schneider, H. Stamm-Wilbrandt, G. Dueck: Record breaking optimization results using
-the ruin and recreate principle. Journal of Computational Physics 159, 2000.
+    G. Schrimpf, J. Schneider, H. Stamm-Wilbrandt, G. Dueck: Record breaking optimization results
+    using the ruin and recreate principle. Journal of Computational Physics 159, 2000.
 """
 
 from __future__ import annotations
@@ -102,7 +108,10 @@ def try_changes(
 
 @kernel
 def mix(salt: float, number: int) -> float:
-    """Return a number in [0, 1) that looks random, out of a random one and a whole one."""
+    """Return a number in [0, 1) that looks random, out of a random one and a whole one.
+
+    Changes nothing.
+    """
     # Kernels draw no random numbers: one draw and an id make as many as are needed.
     mixed = (salt + 0.5) * (number + 1) * 1_000.618033988749895
     return float(mixed - np.floor(mixed))

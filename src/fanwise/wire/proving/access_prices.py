@@ -7,17 +7,15 @@ time, each to the best value given the others, which never lowers the bound. Wit
 broker that comes close to the optimum of the dual.
 
 Guarantee
----------
-A lower bound on C1 under capacities, whatever the prices.
+    A lower bound on C1 under capacities, whatever the prices.
 
 Complexity
-----------
-O(users x brokers) for a sweep over all prices, of which there are ``MAX_SWEEPS`` at most.
+    O(users x brokers) for a sweep over all prices, of which there are ``MAX_SWEEPS`` at most.
 
 References
 ----------
-A. M. Geoffrion: Lagrangean relaxation for integer programming. Mathematical Programming Study 2,
-1974.
+    A. M. Geoffrion: Lagrangean relaxation for integer programming. Mathematical Programming Study
+    2, 1974.
 """
 
 from __future__ import annotations

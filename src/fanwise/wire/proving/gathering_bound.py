@@ -10,17 +10,15 @@ channel's subscribers fill. Prices on brokers account for capacities. Over chann
 bounds add up; that a subscriber is attached to one broker for all its channels is left out.
 
 Guarantee
----------
-A lower bound on C1 + C2 under capacities, by spanning trees, Steiner trees or the one tree.
+    A lower bound on C1 + C2 under capacities, by spanning trees, Steiner trees or the one tree.
 
 Complexity
-----------
-O(users x brokers^3) for each channel and share at most; in practice far less.
+    O(users x brokers^3) for each channel and share at most; in practice far less.
 
 References
 ----------
-R. T. Wong: A dual ascent approach for Steiner tree problems on a directed graph. Mathematical
-Programming 28, 1984.
+    R. T. Wong: A dual ascent approach for Steiner tree problems on a directed graph. Mathematical
+    Programming 28, 1984.
 """
 
 from __future__ import annotations
