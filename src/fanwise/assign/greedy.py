@@ -83,6 +83,7 @@ def start(problem: Assignment) -> GreedyState:
     """Return an assignment of nobody, with the steps of the load-balance factor."""
     arrays = problem.arrays
     rise = problem.lbf_max - problem.lbf
+    # Sec. III: the factor starts at the desired one and rises, if need be, to the maximum.
     limits = np.array([problem.limits(problem.lbf + rise * k / STEPS) for k in range(STEPS + 1)])
     return GreedyState(
         np.full(arrays.num_subscribers, -1, dtype=np.int32),

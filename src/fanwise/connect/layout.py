@@ -82,6 +82,7 @@ def _spiral(num_nodes: int, edges: npt.NDArray[np.integer[Any]]) -> FloatArray:
                     is_seen[other] = True
                     order.append(other)
             first += 1
+    # The golden angle spreads points evenly over the disc.
     turn = np.arange(num_nodes) * np.pi * (3 - np.sqrt(5))
     radius = 0.5 * np.sqrt((np.arange(num_nodes) + 0.5) / num_nodes)
     positions = np.empty((num_nodes, 2))

@@ -51,6 +51,8 @@ def adjust_filters(
         fit_filters(arrays, broker_of_subscriber),
     ]
     measures = np.array([arrays.measures(rival) for rival in rivals])
+    # Only the first may miss somebody: a leaf may have been given subscribers, in a repair, whom
+    # its preliminary filter does not hold.
     measures[0, ~_holds_all(arrays, broker_of_subscriber, rivals[0])] = np.inf
     winner = measures.argmin(axis=0)
     best = arrays.no_filters()

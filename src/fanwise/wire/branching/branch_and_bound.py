@@ -54,6 +54,7 @@ class BranchAndBound:
         self.order: LongArray = np.argsort(-arrays.demand, kind="stable")
         self.tables = build_tables(arrays, self.order)
         self.is_done = False
+        # The walk numbers users in its own order; answers are turned back.
         self._walk = begin_branching(self.tables, known[self.order], value)
 
     @classmethod

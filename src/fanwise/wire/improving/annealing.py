@@ -78,6 +78,8 @@ class Annealing:
 
         No further change is begun once it has taken ``work``.
         """
+        # Geometric, by what is behind us and not by batches: the end is cold whatever ends the
+        # search.
         heat = self._unit * HOT * (COLD / HOT) ** fraction
         draws = self._random.random((BATCH, NUM_DRAWS))
         before = float(self._ruin.counters[WORK])
