@@ -130,7 +130,7 @@ def made_hours(binary, fractional):
     """Single hours whose ratios and seconds are given by metric."""
     for metric, (ratio, seconds) in (("binary", binary), ("fractional", fractional)):
         for capacity in (1, 50):
-            at = runs.place(metric, 20, capacity, 0)
+            at = runs.setting_of(metric, 20, capacity, 0)
             yield Case("6", at, {"greedy": [{"seconds": seconds}]})
             yield Case("7", at, {"greedy / paper bound": [{"ratio": ratio + capacity / 1000}],
                                  "greedy / our bound": [{"ratio": 0.99}]})  # fmt: skip

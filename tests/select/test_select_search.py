@@ -93,7 +93,7 @@ def test_what_would_not_end_in_time_is_not_begun(monkeypatch):
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     problem = question()
     search = begin(problem, 100.0)
-    with search.working(10):
+    with search.spending(10):
         now[0] += 20.0  # two seconds a sweep
     assert search.has_time_for(40 - CERTIFICATE_SWEEPS - 1)
     assert not search.is_over()
@@ -111,7 +111,7 @@ def test_the_certificate_keeps_its_time(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     search = begin(question(), 100.0)
-    with search.working(10):
+    with search.spending(10):
         now[0] += 10.0
     now[0] = 100.0 - CERTIFICATE_SWEEPS - 0.5
     assert not search.is_over()

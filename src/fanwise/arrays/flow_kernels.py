@@ -97,6 +97,8 @@ def measure_distances(
             group = groups[slot]
             if group_distance[group] >= 0:
                 continue
+            # Breadth first from the brokers with room: the first broker that reaches a group is its
+            # nearest.
             group_distance[group] = broker_distance[broker]
             for edge in range(indptr[group], indptr[group + 1]):
                 other = indices[edge]
@@ -130,6 +132,10 @@ def push_group(
     the edge by which the next group leaves that broker. Changes ``left``, ``room``, ``flow``,
     ``group_next``, ``broker_next``, ``taken`` and ``given``.
     """
+    # Depth first without recursion. ``taken[depth]`` is the edge into the broker at that depth;
+    # full, it hands on members of another group by ``given[depth]``, one step nearer to a broker
+    # with room. Cursors never go back during a phase: an edge passed over is used up, or leads
+    # nowhere until distances are measured anew. That is what keeps a phase short.
     while left[source] > 0:
         depth = 0
         group = source
@@ -144,6 +150,7 @@ def push_group(
             if not found:
                 if depth == 0:
                     return
+                # A dead end: the broker before must send on somebody else.
                 depth -= 1
                 broker = indices[taken[depth]]
                 broker_next[broker] += 1
@@ -165,6 +172,8 @@ def push_group(
             if not moved:
                 group = source if depth == 0 else group_at(given[depth - 1], indptr)
                 group_next[group] += 1
+        # As much as the room at the end and every hand-over on the way allow; then from the source
+        # again.
         amount = min(left[source], room[broker])
         for level in range(depth):
             amount = min(amount, flow[given[level]])

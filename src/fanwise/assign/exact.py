@@ -93,7 +93,7 @@ def solve(problem: Assignment, run: Run) -> Outcome:
     with run.progress.step("trying every assignment") as step:
         search = ExactSearch(problem.arrays, brokers, run, step)
         with search.until_interrupted():
-            search.look_at_all()
+            search.search_all()
     found = search.answer
     cost = float(problem.arrays.measures(found.filters).sum())
     proven = search.bound.value if search.bound is not None else 0.0
@@ -194,7 +194,7 @@ class ExactSearch(Search[Answer]):
         self._sets = self._sets_below()
         self.metrics["examined"] = 0
 
-    def look_at_all(self) -> None:
+    def search_all(self) -> None:
         """Search until the optimum is proven or a limit is reached."""
         different, inverse = np.unique(self._sets, return_inverse=True)
         known = np.array([self._lower_of(int(some)) for some in different])
@@ -219,6 +219,8 @@ class ExactSearch(Search[Answer]):
                 break
             if self.is_over():
                 return
+            # One least cover at a time becomes known, shared by all assignments with that set; then
+            # the assignment queues again, because its bound may no longer be the lowest.
             unknown = next((some for some in self._sets[row].tolist() if self._is_open(some)), 0)
             if unknown:
                 self._least_of(unknown)
@@ -233,6 +235,7 @@ class ExactSearch(Search[Answer]):
         sets = np.zeros((len(self._brokers), arrays.num_brokers), dtype=np.int64)
         rows = np.arange(len(self._brokers))
         for bit, j in enumerate(self._wants):
+            # Bit k stands for the k-th of those who want something.
             sets[rows, self._brokers[:, j]] |= 1 << bit
         for broker in arrays.bottom_up:
             if arrays.parent[broker] >= 0:
@@ -352,6 +355,7 @@ class ExactSearch(Search[Answer]):
                 for child, part in zip(children, parts, strict=True)
                 for entry in (*part.below, (child, part.cover))
             )
+            # One child alone: its cover is the least that holds it.
             covers = [parts[0].cover]
             if len(parts) > 1:
                 boxes = gather([part.cover for part in parts])

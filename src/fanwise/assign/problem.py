@@ -93,7 +93,7 @@ class Assignment(Problem):
             raise ParameterError("lbf_max", f"at least lbf ({self.lbf:g})", self.lbf_max)
 
     def _default(self, name: str) -> Any:
-        """What the workload is meant for; a bound on the load follows one that was given."""
+        """Return what the workload is meant for; a bound on the load follows one that was given."""
         value = self.workload.settings.get(name, DEFAULTS[name])
         if name == "lbf_max" and self.lbf is not None:
             return max(value, self.lbf) if _is_number(value) and _is_number(self.lbf) else value

@@ -249,6 +249,8 @@ class BoundSearch:
             minlength=len(limits),
         )
         bound = min(bound, float(np.dot(sizes, limits)) / 2)
+        # A link joins no more than its smaller end wants. By falling size, the k-th node is the
+        # smaller end in k - 1 pairs: so the largest m pairs are found without listing any.
         largest = np.sort(sizes[limits > 0])[::-1]
         pairs = np.arange(len(largest), dtype=np.float64)  # with a larger one, for each
         before = np.minimum(np.cumsum(pairs) - pairs, self.budget.max_edges)

@@ -57,7 +57,7 @@ class Tree(NamedTuple):
     """The path from the root to where the search stands, and the best overlay so far.
 
     ``record`` takes down every decision in preorder, ``LEAF`` where the tree is cut, as far as
-    there is room: ``counters[NUM_BRANCHED]`` says how many there were.
+    it is long enough: ``counters[NUM_BRANCHED]`` says how many there were.
     """
 
     decided: IntArray
@@ -122,7 +122,10 @@ def search_tree(
             )
             best = weigh_pairs(pairs, tree, depth, spare, edges, money, gains, priced)
             most = tree.value[depth] + largest_gains(gains, edges)
+            # Where mu is whole, a better overlay is better by 1: bounds short of that cut the
+            # branch.
             limit = tree.best_value[0] + max(step, ROUNDING * (1.0 + most))
+            # Prices take a pass over all pairs: only where the cheaper bound does not cut.
             if best >= 0 and most > limit:
                 proven = bound_by_prices(
                     pairs, charges, tree.label[depth], spare, edges, money, gains, priced

@@ -130,6 +130,7 @@ def draw_sharing(
     second = (first + 1 + rng.integers(followers[topic] - 1)) % followers[topic]
     start = network.topic_indptr[topic]
     pairs = np.column_stack([network.nodes[start + first], network.nodes[start + second]])
+    # A pair with k common topics was k times as likely to come up.
     is_kept = rng.random(count) * count_shared(network.indptr, network.topics, pairs) < 1
     return pairs[is_kept]
 

@@ -107,6 +107,8 @@ def measure_hops(
             if hops[queue[reached - 1]] > longest[k]:
                 longest[k] = hops[queue[reached - 1]]
                 farthest = queue[reached - 1]
+        # The farthest member from anywhere is an end of a longest path in a tree; elsewhere, a
+        # lower bound.
         if farthest >= 0 and source_indptr[k + 1] - source_indptr[k] < size:
             reached = walk_from(starts, inner, farthest, hops[:size], queue)
             longest[k] = max(longest[k], hops[queue[reached - 1]])

@@ -186,7 +186,7 @@ class Problem(ABC):
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """Every option that shapes a plan, resolved, as JSON values."""
+        """Return every option that shapes a plan, resolved, as JSON values."""
 
     @abstractmethod
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:

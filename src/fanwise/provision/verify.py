@@ -240,7 +240,7 @@ def _check_money(
 
 
 def _paper_bound(workload: TopicWorkload, plan: Plan, least: float) -> float | None:
-    """What a plan costs at least that sends out this many bytes (the paper's Alg. 5)."""
+    """Return what a plan costs at least that sends out this many bytes (the paper's Alg. 5)."""
     parameters, allowed = plan.parameters, allowed_types(plan.parameters)
     if len(allowed) > 1:
         return None

@@ -79,8 +79,8 @@ def least_prices(pairs: Pairs, price: Floats, is_forced: Flags, tried: int) -> F
     least = np.minimum(least, even)
     is_left = np.isinf(even)[row]
     if is_left.any():
-        rows, place = np.unique(row[is_left], return_inverse=True)
-        small = _least_of_small(place, rate[is_left], price[is_left], lacks[rows], tried)
+        rows, index = np.unique(row[is_left], return_inverse=True)
+        small = _least_of_small(index, rate[is_left], price[is_left], lacks[rows], tried)
         least[rows] = np.minimum(least[rows], small)
     return found + np.where(np.isfinite(least), least, 0.0)
 

@@ -83,9 +83,9 @@ def _read_leaves(proof: Proof, num_topics: int) -> tuple[Counts, Counts]:
         raise ProofError("proof/leaves.parquet: leaves must be numbered from 0, none left out")
     if len(np.unique(leaf.astype(np.int64) * num_topics + topic)) < len(leaf):
         raise ProofError("proof/leaves.parquet: a topic stands twice in a leaf")
-    topics, place = np.unique(topic, return_inverse=True)
+    topics, index = np.unique(topic, return_inverse=True)
     leaves = np.zeros((int(leaf.max()) + 1, len(topics)), dtype=np.int64)
-    leaves[leaf, place] = pairs
+    leaves[leaf, index] = pairs
     return leaves, topics.astype(np.int64)
 
 
@@ -102,11 +102,11 @@ def _list_covers(subscriber: Subscriber, topics: Counts) -> Counts:
     smallest = np.min(np.where(choices == 1, rates, np.inf), axis=1)
     enough = subscriber.enough * (1 - HAIR)
     choices = choices[(total >= enough) & (total - smallest < enough)]
-    place = np.searchsorted(topics, subscriber.topics)
-    is_named = place < len(topics)
-    is_named[is_named] = topics[place[is_named]] == subscriber.topics[is_named]
+    index = np.searchsorted(topics, subscriber.topics)
+    is_named = index < len(topics)
+    is_named[is_named] = topics[index[is_named]] == subscriber.topics[is_named]
     covers = np.zeros((len(choices), len(topics)), dtype=np.int64)
-    covers[:, place[is_named]] = choices[:, is_named]
+    covers[:, index[is_named]] = choices[:, is_named]
     return np.unique(covers, axis=0)
 
 

@@ -88,7 +88,7 @@ def _search_for(problem: Selection, run: Run, title: str) -> tuple[SelectionSear
     """Return a search that is over, and the greedy selection that it began with."""
     with run.progress.step(title) as step:
         search = SelectionSearch(problem, run, step, target_gap(problem, run))
-        with search.working(GREEDY_SWEEPS):
+        with search.spending(GREEDY_SWEEPS):
             start = served_by(problem, greedy(problem))
         search.consider(start)
         search.accept(quick_proof(problem))
@@ -115,7 +115,7 @@ def _search(search: SelectionSearch) -> None:
             return
     if not search.has_time_for(FITTING_SWEEPS):
         return
-    with search.working(FITTING_SWEEPS):
+    with search.spending(FITTING_SWEEPS):
         search.relaxation = relaxation = plain_relaxation(problem)
     search.iterate(relaxation, FIRST_ITERATIONS)
     search.prove_by_prices(relaxation)
@@ -123,7 +123,7 @@ def _search(search: SelectionSearch) -> None:
         _drop_and_refill(search, DROPS[0])
         if not search.has_time_for(FITTING_SWEEPS):
             return
-        with search.working(FITTING_SWEEPS):
+        with search.spending(FITTING_SWEEPS):
             fit_to(relaxation, search.answer)
         search.iterate(relaxation, FIRST_ITERATIONS)
         search.prove_by_prices(relaxation)
@@ -139,7 +139,7 @@ def _round(search: SelectionSearch, relaxation: Relaxation) -> None:
     for _ in range(STEPS):
         if not search.has_time_for(FITTING_SWEEPS):
             break
-        with search.working(FITTING_SWEEPS):
+        with search.spending(FITTING_SWEEPS):
             tighten(relaxation)
         search.iterate(relaxation, ITERATIONS)
         search.prove_by_prices(relaxation)
@@ -150,7 +150,7 @@ def _round(search: SelectionSearch, relaxation: Relaxation) -> None:
     for threshold in THRESHOLDS:
         if search.is_over() or not search.has_time_for(COMPLETION_SWEEPS):
             return
-        with search.working(COMPLETION_SWEEPS):
+        with search.spending(COMPLETION_SWEEPS):
             search.consider(round_shares(search.problem, relaxation, threshold))
     for share in DROPS:
         before = 0.0
@@ -161,5 +161,5 @@ def _round(search: SelectionSearch, relaxation: Relaxation) -> None:
 
 def _drop_and_refill(search: SelectionSearch, share: float) -> None:
     if search.has_time_for(COMPLETION_SWEEPS):
-        with search.working(COMPLETION_SWEEPS):
+        with search.spending(COMPLETION_SWEEPS):
             search.consider(drop_and_refill(search.problem, search.answer, share))

@@ -211,7 +211,7 @@ def continue_from(
 
 
 def share_scale(problem: Selection) -> float:
-    """The power of two that shares are counted in: as fine as sums of them fit 62 bits.
+    """Return the power of two that shares are counted in: as fine as sums of them fit 62 bits.
 
     Never finer than 2^-44, so that only topics with very many followers need a look.
     """

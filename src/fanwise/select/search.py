@@ -142,7 +142,7 @@ class SelectionSearch(Search[Served]):
         return self.prove(Bound(rounded_down(self.problem, relaxation.bound())))
 
     @contextmanager
-    def working(self, sweeps: float) -> Iterator[None]:
+    def spending(self, sweeps: float) -> Iterator[None]:
         """Count what a block does as so many sweeps, and learn how long they take."""
         begun = time.perf_counter()
         yield
@@ -155,7 +155,7 @@ class SelectionSearch(Search[Served]):
         for _ in range(count):
             if not self.has_time_for(1):
                 return
-            with self.working(1):
+            with self.spending(1):
                 relaxation.iterate(1)
 
     def has_time_for(self, sweeps: float) -> bool:

@@ -138,10 +138,8 @@ def _profits(
         paid = prices[rows] * np.where(
             total[rows] == 0, 1.0, part[rows] / np.maximum(total[rows], 1)
         )
-        for first, last, topics, places, starts in blocks(question.indptr, question.indices, rows):
-            inside = (
-                None if sets is None else (sets[places] >> np.uint8(k) & np.uint8(1)).view(bool)
-            )
+        for first, last, topics, pairs, starts in blocks(question.indptr, question.indices, rows):
+            inside = None if sets is None else (sets[pairs] >> np.uint8(k) & np.uint8(1)).view(bool)
             block = _Block(
                 question.rates[topics],
                 question.demand[rows[first:last]] * ENOUGH,
@@ -150,7 +148,7 @@ def _profits(
             )
             slopes, constants = slopes_of(block, inside)
             slopes *= block.spread(paid[first:last])
-            paid_for[places] += slopes
+            paid_for[pairs] += slopes
             if constants is not None:
                 remains += float(np.sum(paid[first:last] * constants))
     return _by_topic(question, paid_for), remains

@@ -226,7 +226,7 @@ def blocks(
 ) -> Iterator[tuple[int, int, npt.NDArray[np.int32], Any, npt.NDArray[np.int64]]]:
     """Yield blocks of chosen subscribers, each with at least one topic.
 
-    First and last of them, their topics, the places of these pairs, and where in the block each
+    First and last of them, their topics, which pairs these are, and where in the block each
     subscriber's topics start.
     """
     degree = indptr[chosen + 1] - indptr[chosen]
@@ -237,10 +237,10 @@ def blocks(
         last = max(first + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
         starts = ends[first:last] - degree[first:last] - before
         low, high = int(indptr[chosen[first]]), int(indptr[chosen[last - 1] + 1])
-        places: Any = slice(low, high)
+        pairs: Any = slice(low, high)
         if high - low != int(ends[last - 1]) - before:  # some in between are not chosen
             offsets = indptr[chosen[first:last]] - starts
-            places = np.repeat(offsets, degree[first:last])
-            places += np.arange(len(places))
-        yield first, last, indices[places], places, starts
+            pairs = np.repeat(offsets, degree[first:last])
+            pairs += np.arange(len(pairs))
+        yield first, last, indices[pairs], pairs, starts
         first = last

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 """Between two looks for closed windows."""
 TICK_SECONDS = 1.0
 """Between two looks at the executor, the stream and the receiver."""
@@ -184,7 +184,7 @@ class Supervisor:
     def run(self) -> None:
         """Run until :attr:`stopping` is set."""
         while not self.stopping.is_set():
-            self._closed.wait(LOOK_SECONDS)
+            self._closed.wait(POLL_SECONDS)
             self._closed.clear()
             self.step()
 

@@ -109,10 +109,10 @@ def core_costs(workload: ContentWorkload, factor: float) -> tuple[Any, int]:
     return (ways if shortened else given), shortened
 
 
-def _distances(places: Any, others: Any) -> Any:
-    squares = np.zeros((len(places), len(others)))
-    for axis in range(places.shape[1]):  # one by one: near ties must not depend on rounding
-        squares += (places[:, axis, None] - others[None, :, axis]) ** 2
+def _distances(points: Any, others: Any) -> Any:
+    squares = np.zeros((len(points), len(others)))
+    for axis in range(points.shape[1]):  # one by one: near ties must not depend on rounding
+        squares += (points[:, axis, None] - others[None, :, axis]) ** 2
     return np.sqrt(squares)
 
 

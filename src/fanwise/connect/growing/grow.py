@@ -43,6 +43,7 @@ def grow_greedily(problem: Connection, *, progress: Progress = SILENT) -> Grown:
     """
 
     def grower() -> Grower:
+        # The table counts joins, not money: links with a cost are weighed row by row.
         if problem.max_link_cost is None and table.suits(problem.network):
             return table.TableGreedy(problem.network)
         return lazy.LazyGreedy(problem.network, problem.budget.max_cost)

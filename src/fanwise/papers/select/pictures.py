@@ -18,8 +18,8 @@ from fanwise.workload.plot_style import COLOURS, LINES
 def pictures(course: Course, cases: Sequence[Case]) -> dict[str, Figure]:
     """Return all pictures by file name."""
     return {
-        "fig2-coverage-binary": _coverage(course, cases, "binary"),
-        "fig3-coverage-fractional": _coverage(course, cases, "fractional"),
+        "fig2-coverage-binary": _values_and_bounds(course, cases, "binary"),
+        "fig3-coverage-fractional": _values_and_bounds(course, cases, "fractional"),
         "fig4-ratios": _ratios(course, pick(cases, "4")),
         "fig5-seconds": _seconds(course, pick(cases, "5")),
         "fig6-hourly-seconds": _hours(
@@ -33,7 +33,7 @@ def pictures(course: Course, cases: Sequence[Case]) -> dict[str, Figure]:
     }  # fmt: skip
 
 
-def _coverage(course: Course, cases: Sequence[Case], metric: str) -> Figure:
+def _values_and_bounds(course: Course, cases: Sequence[Case], metric: str) -> Figure:
     """Draw value and bounds against capacity, for the thresholds that the paper names."""
     shown = [
         case for case in pick(cases, "2", "3", metric=metric, capacity_percent=10.0)
@@ -61,13 +61,13 @@ def _ratios(course: Course, cases: Sequence[Case]) -> Figure:
     """Draw greedy over the paper's bound and over ours against tau, with the paper's numbers."""
     curves = []
     for metric in METRICS:
-        look, own = course.paper.series[metric], pick(cases, metric=metric)
+        series, own = course.paper.series[metric], pick(cases, metric=metric)
         taus = [case.at["tau"] for case in own]
         for bound, words, line in (("our", "our bound", ":"), ("paper", "paper's bound", "-")):
             found = [case.mean(f"greedy / {bound} bound", "ratio") for case in own]
-            curve = curve_of(look, taus, found, label=f"{metric}, {words}")
+            curve = curve_of(series, taus, found, label=f"{metric}, {words}")
             curves.append(replace(curve, line=line))
-        curves += [star(look, tau, told) for tau, told in course.paper.numbers["stars"][metric]]
+        curves += [star(series, tau, told) for tau, told in course.paper.numbers["stars"][metric]]
     y = Axis("ratio (stars: the paper's)", low=0.5, high=1.02)
     return draw([Panel(curves, _tau_axis(course), y)], columns=2)
 

@@ -28,7 +28,7 @@ FIGURES: Mapping[Metric, str] = {"binary": "2", "fractional": "3"}
 """Where values and bounds are drawn."""
 
 
-def place(
+def setting_of(
     metric: str, tau: float, capacity: float = 10.0, window: int | None = None
 ) -> dict[str, Any]:
     """Return where in a figure a case is."""
@@ -48,7 +48,7 @@ def quality_cases(course: Course, workload: TopicWorkload) -> Iterator[Case]:
                 curve, everything = greedy_curve(problem, run), float(problem.cost.sum())
                 known = {"greedy": run.total, "paper bound": _paper_bound(problem),
                          "our bound": problem.bound()}  # fmt: skip
-                at = place(metric, tau)
+                at = setting_of(metric, tau)
                 yield Case(
                     figure, at, {series: [{"value": value}] for series, value in known.items()},
                     {"curve": curve, "everything": everything,
@@ -62,7 +62,7 @@ def quality_cases(course: Course, workload: TopicWorkload) -> Iterator[Case]:
                 for capacity in range(1, 10):
                     last = int(np.searchsorted(used, capacity, side="right")) - 1
                     reached = {"greedy": [{"value": float(curve.value[last])}]}
-                    yield Case(figure, place(metric, tau, float(capacity)), reached)
+                    yield Case(figure, setting_of(metric, tau, float(capacity)), reached)
                 step.advance()
 
 
@@ -81,7 +81,7 @@ def seconds_cases(
                     seconds, _ = timed(algorithms[name], settings.repeats)
                     size = f", {at.num_pairs:,} pairs" if at is not workload else ""
                     yield Case(
-                        "5", place("binary" if name == "GreedyB3M" else "fractional", tau),
+                        "5", setting_of("binary" if name == "GreedyB3M" else "fractional", tau),
                         {f"{name}{size}": [{"seconds": float(np.mean(seconds))}]},
                         {"algorithm": name, "pairs": at.num_pairs},
                     )  # fmt: skip
@@ -106,7 +106,7 @@ def hour_cases(course: Course, workload: TopicWorkload) -> Iterator[Case]:
                     problem = Selection(hour, tau=tau, capacity=limit, metric=metric)
                     _ = problem.weight, problem.cost, hour.followers
                     (seconds,), run = timed(lambda solve=solve, at=problem: solve(at))  # type: ignore[misc]
-                    at = place(metric, tau, capacities[k], window)
+                    at = setting_of(metric, tau, capacities[k], window)
                     ratios = {"greedy / paper bound": share(run.total, _paper_bound(problem))}
                     if bounds:
                         ratios["greedy / our bound"] = share(run.total, bounds[k])

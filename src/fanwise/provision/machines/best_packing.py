@@ -254,7 +254,7 @@ def _orders(items: Items, kind: Bin) -> Iterator[LongArray]:
 
 
 def _fewest(problem: Provisioning, items: Items, base: Bin, start: Packing) -> int:
-    """How many machines of a type it takes at least, beside those that are there."""
+    """Return how many machines of a type it takes at least, beside those that are there."""
     room, topics, pairs = room_left(problem, start)
     least = max(
         (float(items.size.sum()) - float(np.maximum(room, 0).sum())) / base.limit,

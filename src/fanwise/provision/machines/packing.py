@@ -180,9 +180,9 @@ def join(first: Packing, second: Packing) -> Packing:
 def merge_parts(packing: Packing, num_topics: int) -> Packing:
     """Add up parts of one topic on one machine, drop idle machines and number the others anew."""
     key = packing.vm.astype(np.int64) * max(num_topics, 1) + packing.topic
-    key, place = np.unique(key, return_inverse=True)
+    key, index = np.unique(key, return_inverse=True)
     count = np.zeros(len(key), dtype=np.int64)
-    np.add.at(count, place, packing.num_pairs)
+    np.add.at(count, index, packing.num_pairs)
     is_kept = count > 0
     vm, topic = np.divmod(key[is_kept], max(num_topics, 1))
     used, vm = np.unique(vm, return_inverse=True)

@@ -99,15 +99,15 @@ def fill_choices(small: FloatArray, lacks: float, tried: int, table: FloatArray)
     Changes ``small`` and ``table``.
     """
     count = small.shape[1]
-    for place in range(tried):
-        best = place
-        for i in range(place + 1, count):
+    for position in range(tried):
+        best = position
+        for i in range(position + 1, count):
             if small[0, i] > small[0, best] or (
                 small[0, i] == small[0, best] and small[1, i] < small[1, best]
             ):
                 best = i
         for part in range(2):
-            small[part, place], small[part, best] = small[part, best], small[part, place]
+            small[part, position], small[part, best] = small[part, best], small[part, position]
     rest = count - tried
     ratio = small[1, tried:] / small[0, tried:]
     order = np.argsort(ratio, kind="mergesort")

@@ -2,6 +2,19 @@
 
 Stage 2 needs no pairs, only how many each topic has; and subscribers of a split topic go to its
 machines in ascending id. So the plan is the one that the same algorithms make in memory.
+
+Guarantee
+    The same plan as ``gsp`` with the same packing in memory. The bound may be lower than there,
+    never above the optimum.
+
+Complexity
+    A few passes over the pairs on disk; memory for the topics, the subscribers' demands and one
+    block of pairs.
+
+References
+----------
+    V. Setty, R. Vitenberg, G. Kreitz, G. Urdaneta, M. van Steen: Cost-effective resource allocation
+    for deploying pub/sub on cloud. Research report 436, University of Oslo, 2014, Alg. 2, 4 and 7.
 """
 
 from __future__ import annotations

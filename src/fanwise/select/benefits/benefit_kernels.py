@@ -30,8 +30,8 @@ from fanwise.select.benefits.bucket_kernels import (
     Keys,
     Queue,
     bucket_of,
+    free_entries,
     lower_floor,
-    make_room,
     wait_entry,
 )
 from fanwise.select.benefits.queue_kernels import (
@@ -70,7 +70,7 @@ class Topics(NamedTuple):
 
 @kernel
 def ceiling_of(key: np.float32, price: float) -> float:
-    """The benefit up to which a queued key bounds a topic; free topics cannot rise further.
+    """Return the benefit up to which a queued key bounds a topic; free topics cannot rise further.
 
     Changes nothing.
     """
@@ -374,7 +374,7 @@ def benefit_order(
             satisfied_after[served] = satisfied
             served += 1
         if num_risen + max(size, num_waiting) > len(heap):
-            size, num_waiting = make_room(queue, size, num_waiting, keys, num_risen)
+            size, num_waiting = free_entries(queue, size, num_waiting, keys, num_risen)
         for i in range(num_risen):
             topic = risen[i]
             record = records[topic]

@@ -25,7 +25,7 @@ Needs = npt.NDArray[np.float64]
 def topic_gain(
     topic: int, rate: float, indptr: LongArray, followers: IntArray, needs: Needs
 ) -> float:
-    """What serving a topic now adds: weight x min(missing, rate) / tau_v over its followers.
+    """Return what serving a topic now adds: weight x min(missing, rate) / tau_v over its followers.
 
     Changes nothing.
     """
@@ -67,12 +67,14 @@ def lazy_order(
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Serve topics by gain per price; an old gain is an upper bound, made new before it counts.
 
+    Changes ``needs``.
+
     Parameters
     ----------
     price
         What a gain is divided by: the cost (type R) or 1 (type G).
     needs
-        Changed: what is missing goes down.
+        What is missing goes down.
     slack
         How little may be missing of each subscriber's threshold before it counts as nothing.
     entries

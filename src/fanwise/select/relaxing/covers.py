@@ -39,7 +39,7 @@ from fanwise.select.relaxing.inequalities import (
     Inequalities,
     Parts,
     Sets,
-    make_room,
+    free_slot,
     put_set,
 )
 
@@ -194,7 +194,7 @@ def fill_cover(
     short: FloatArray,
     coefficients: Coefficients,
 ) -> None:
-    """Write one subscriber's coefficients; ``short`` is room for what its sets fall short by.
+    """Write one subscriber's coefficients; ``short`` is scratch for what its sets fall short by.
 
     Changes ``short`` and ``coefficients``.
     """
@@ -294,8 +294,8 @@ def mix_broken(
         if reached >= reached_now - 1e-6:
             continue
         num_mixed += 1
-        place = make_room(parts[subscriber])
-        put_set(sets[start:stop], place, is_inside)
+        slot = free_slot(parts[subscriber])
+        put_set(sets[start:stop], slot, is_inside)
         fill_cover(
             row, rates, need, sets[start:stop], parts[subscriber], short, coefficients[start:stop]
         )

@@ -27,7 +27,7 @@ from fanwise.select.relaxing.inequalities import (
     Inequalities,
     Parts,
     Sets,
-    make_room,
+    free_slot,
     put_set,
 )
 
@@ -105,8 +105,8 @@ def mix_gains(
         num_mixed += 1
         for j in range(size):
             is_inside[order[j]] = j < best_size
-        place = make_room(parts[subscriber])
-        put_set(sets[start:stop], place, is_inside)
+        slot = free_slot(parts[subscriber])
+        put_set(sets[start:stop], slot, is_inside)
         constant = mix_row(sets[start:stop], parts[subscriber], share, last_gain, mixed)
         constants[subscriber] = np.float32(constant * ROUND_UP)
         for i in range(size):

@@ -75,8 +75,8 @@ class Inequalities:
 
 
 @kernel
-def make_room(parts: Parts) -> int:
-    """Find the place of one more set in a mix, and give it half of the mix.
+def free_slot(parts: Parts) -> int:
+    """Return the slot for one more set in a mix, and give it half of the mix.
 
     Changes ``parts``.
 
@@ -90,21 +90,21 @@ def make_room(parts: Parts) -> int:
         for k in range(len(parts)):
             parts[k] = parts[k] // 2
             total += parts[k]
-    place = 0
+    slot = 0
     for k in range(1, len(parts)):
-        if parts[k] < parts[place]:
-            place = k
-    parts[place] = max(1, total - parts[place])
-    return place
+        if parts[k] < parts[slot]:
+            slot = k
+    parts[slot] = max(1, total - parts[slot])
+    return slot
 
 
 @kernel
-def put_set(sets: Sets, place: int, is_inside: npt.NDArray[np.bool_]) -> None:
-    """Write one set of a subscriber over what was in its place.
+def put_set(sets: Sets, slot: int, is_inside: npt.NDArray[np.bool_]) -> None:
+    """Write one set of a subscriber over what was in its slot.
 
     Changes ``sets``.
     """
-    bit = np.uint8(1 << place)
+    bit = np.uint8(1 << slot)
     for i in range(len(sets)):
         if is_inside[i]:
             sets[i] = sets[i] | bit

@@ -175,7 +175,7 @@ class Relaxation:
         return self._profit + self._bonus() - self._theta * self.problem.cost
 
     def _bonus(self) -> FloatArray | float:
-        """What serving each topic saves in changes."""
+        """Return what serving each topic saves in changes."""
         return -self.change_price * self._fixed.sign if self.change_price else 0.0
 
     def _move_prices(self, shares: npt.NDArray[np.float32], moved: Prices) -> None:

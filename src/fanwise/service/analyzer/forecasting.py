@@ -100,10 +100,10 @@ def _merge(
     events = np.zeros((len(kept), len(names)))
     sizes, known = np.zeros(len(names)), np.zeros(len(names))
     for row, one in enumerate(kept):
-        place = np.asarray(pc.index_in(one.topics, value_set=names), dtype=np.int64)
-        events[row, place] = one.events
+        index = np.asarray(pc.index_in(one.topics, value_set=names), dtype=np.int64)
+        events[row, index] = one.events
         has_size = ~np.isnan(one.size)
-        sizes[place[has_size]] += (one.size * one.events)[has_size]
-        known[place[has_size]] += one.events[has_size]
+        sizes[index[has_size]] += (one.size * one.events)[has_size]
+        known[index[has_size]] += one.events[has_size]
     size = np.divide(sizes, known, out=np.full(len(names), np.nan), where=known > 0)
     return Traffic(names, combine(events), size)

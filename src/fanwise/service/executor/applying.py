@@ -37,7 +37,7 @@ _DRY = (
     "The service runs in mode dry-run and applies nothing; set mode = 'approve' or 'auto' in "
     "[execute]."
 )
-_LOOK = 0.25
+_POLL_SECONDS = 0.25
 """Seconds between looks at an application that somebody else may close."""
 
 
@@ -284,7 +284,7 @@ class Executor:
             if application.state != "open" or rest <= 0:
                 return application
             with self._closed:
-                self._closed.wait(min(rest, _LOOK))
+                self._closed.wait(min(rest, _POLL_SECONDS))
 
     def status(self) -> Status:
         """Return what people may want to know."""

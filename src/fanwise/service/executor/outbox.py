@@ -24,7 +24,7 @@ from fanwise.service.store.store import Store
 from fanwise.service.store.waiting import retrying
 
 _log = logging.getLogger(__name__)
-_LOOK = 1.0
+_POLL_SECONDS = 1.0
 """Seconds between looks at an outbox that nobody has announced anything in."""
 _MOST_DOUBLINGS = 60
 
@@ -116,7 +116,7 @@ class Outbox:
                 _log.exception("The outbox of %s failed; it goes on.", name)
                 wait = None
             if wait != 0:
-                self._wakes[name].wait(_LOOK if wait is None else min(wait, _LOOK))
+                self._wakes[name].wait(_POLL_SECONDS if wait is None else min(wait, _POLL_SECONDS))
 
     def attempt_due(self, name: str) -> float | None:
         """Make the attempt that is due at an output, if one is.

@@ -302,8 +302,8 @@ class Ledger:
         names = pa.array([row[0] for row in rows], pa.string())
         order = np.asarray(pc.sort_indices(names), dtype=np.int64)
         columns = [
-            np.array([row[place] for row in rows], dtype=kind)[order]
-            for place, kind in ((1, np.int64), (2, np.float64), (3, np.float64))
+            np.array([row[column] for row in rows], dtype=kind)[order]
+            for column, kind in ((1, np.int64), (2, np.float64), (3, np.float64))
         ]
         events, total, known = columns
         size = np.divide(total, known, out=np.full(len(order), np.nan), where=known > 0)

@@ -76,6 +76,8 @@ def mark_nodes(
     while depth >= 0:
         if walk.following[depth] < 0:
             bound_children(tables, walk, depth)
+            # The walk sorts children by bound, a certificate by id: whoever checks it need not
+            # sort.
             for child in range(brokers):
                 bounds[depth, walk.tried[depth, child]] = walk.bounds[depth, child]
             walk.following[depth] = 0

@@ -5,9 +5,8 @@ both in their order (:func:`fill_in_order`), lets a channel reach a short part o
 brokers are tried from all of them to as few as have room for everybody.
 
 Complexity
-----------
-O(T^2 + users x wants^2) for the row of users, with T channels, and a sample of the users where they
-are many; O(B^2) for each row of B brokers.
+    O(T^2 + users x wants^2) for the row of users, with T channels, and a sample of the users where
+    they are many; O(B^2) for each row of B brokers.
 """
 
 from __future__ import annotations
@@ -70,6 +69,8 @@ def compact_broker_sets(
             near = arrays.core[np.ix_(members, members)]
             row = members[np.argsort(positions_by_likeness(-near))].astype(np.int32)
             held = float(room[members].sum())
+            # Brokers are filled evenly, not one to the brim after the other: moves need room
+            # everywhere.
             level = min(1.0, SLACK * demand / held) if held > 0 else 1.0
             found.append((row, level * room))
         if found:

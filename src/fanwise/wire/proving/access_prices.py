@@ -7,17 +7,15 @@ time, each to the best value given the others, which never lowers the bound. Wit
 broker that comes close to the optimum of the dual.
 
 Guarantee
----------
-A lower bound on C1 under capacities, whatever the prices.
+    A lower bound on C1 under capacities, whatever the prices.
 
 Complexity
-----------
-O(users x brokers) for a sweep over all prices, of which there are ``MAX_SWEEPS`` at most.
+    O(users x brokers) for a sweep over all prices, of which there are ``MAX_SWEEPS`` at most.
 
 References
 ----------
-A. M. Geoffrion: Lagrangean relaxation for integer programming. Mathematical Programming Study 2,
-1974.
+    A. M. Geoffrion: Lagrangean relaxation for integer programming. Mathematical Programming Study
+    2, 1974.
 """
 
 from __future__ import annotations
@@ -151,6 +149,7 @@ def sweep_prices(
     worth, who = np.empty(num_users), np.empty(num_users, dtype=np.int64)
     is_changed = False
     for b in range(len(prices)):
+        # A free broker that holds its load has its best price already.
         if prices[b] == 0 and load[b] <= capacity[b]:
             continue
         count = 0
@@ -180,6 +179,8 @@ def clearing_price(worth: FloatArray, who: LongArray, demand: FloatArray, capaci
     if total <= capacity:
         return 0.0
     total = 0.0
+    # The dual is concave and piecewise linear in one price: it rises while those who stay overload
+    # the broker, so that its top is where the first who does not fit leaves.
     for at in np.argsort(-worth):
         total += demand[who[at]]
         if total > capacity:
@@ -205,6 +206,8 @@ def change_price(
     prices[broker] = price
     for user in range(len(demand)):
         offered = access[user, broker] + price
+        # Whoever has this broker as first or second choice, before or after; all others keep
+        # theirs.
         is_concerned = (
             choices.broker[user] == broker
             or offered < choices.second[user]

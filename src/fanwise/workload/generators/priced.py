@@ -1,4 +1,4 @@
-"""What the generators for wiring share: places, the prices of links, channels and capacities."""
+"""What the generators for wiring share: positions, the prices of links, channels and capacities."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def make_priced(
 def draw_prices(
     subscribers: int, brokers: int, prices: Prices, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None]:
-    """Return places of users and brokers, and tables of costs where distances do not tell them."""
+    """Return positions of users and brokers, and tables of costs where distances tell none."""
     if prices.cost_law == "uniform":
         if subscribers * brokers > MOST_COSTS:
             must = f"euclidean where a table would have more than {MOST_COSTS:,} costs"
@@ -169,8 +169,8 @@ def draw_prices(
     positions, broker_positions = rng.random((subscribers, 2)), rng.random((brokers, 2))
     if prices.core_ratio == 1:
         return positions, broker_positions, None, None
-    apart = broker_positions[:, None] - broker_positions[None]
-    return positions, broker_positions, None, prices.core_ratio * np.sqrt((apart**2).sum(axis=2))
+    offsets = broker_positions[:, None] - broker_positions[None]
+    return positions, broker_positions, None, prices.core_ratio * np.sqrt((offsets**2).sum(axis=2))
 
 
 def fits_evenly(demand: FloatArray, capacity: FloatArray) -> bool:
