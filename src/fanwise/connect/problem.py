@@ -217,16 +217,14 @@ class Connection(Problem):
         limit = min(int(budget), NO_LIMIT) if isinstance(budget, int) else NO_LIMIT
         return np.full(self.workload.num_subscribers, limit, dtype=np.int32)
 
-    def parameters(self) -> dict[str, Any]:
-        return {
-            "max_degree": self.degree_budget,
-            "max_edges": self.edge_limit,
-            "avg_degree": self.avg_degree,
-            "budget_ratio": self.budget_ratio,
-            "topic_weight": self.topic_weight,
-            "link_cost": self.link_cost,
-            "max_link_cost": self.max_link_cost,
-        }
+    def resolved(self) -> dict[str, Any]:
+        """Return the limits that a mean degree or a budget ratio comes to."""
+        return {"max_degree": self.degree_budget, "max_edges": self.edge_limit}
+
+    @classmethod
+    def restored(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the question with the limits alone: what they were made of adds nothing."""
+        return {"avg_degree": None, "budget_ratio": None}
 
     def solve(
         self,

@@ -57,13 +57,7 @@ def overlay_of(workload: TopicWorkload, plan: Plan) -> Overlay:
     edges = edges_of(plan.tables["edges"])
     if len(edges) and not 0 <= edges.min() <= edges.max() < workload.num_subscribers:
         raise PlanError("edges.parquet: has an id the workload does not know.")
-    problem = Connection(
-        workload,
-        max_degree=plan.parameters.get("max_degree"),
-        topic_weight=plan.parameters.get("topic_weight", "one"),
-        link_cost=plan.parameters.get("link_cost"),
-    )
-    return Overlay(problem.network, edges)
+    return Overlay(Connection.state_from(workload, plan.parameters).network, edges)
 
 
 class TopicComponents(NamedTuple):

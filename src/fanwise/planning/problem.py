@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -184,9 +184,39 @@ class Problem(ABC):
         other: Problem = replace(cast(Any, self), **change)
         return other
 
-    @abstractmethod
+    @classmethod
+    def state_from(cls, workload: TopicWorkload | Any, recorded: Mapping[str, Any]) -> Self:
+        """Return the question that a plan with these parameters answers.
+
+        What a plan does not record, or records as None, is left to the problem's defaults.
+        """
+        given = {
+            name: recorded[name]
+            for one in find_family(cls.family).parameters
+            for name in one.recorded or ()
+            if name in one.sets and recorded.get(name) is not None
+        }
+        question: Self = cast(Any, cls)(workload, **given | cls.restored(recorded))
+        return question
+
+    @classmethod
+    def restored(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments that are not what a plan records under their name; none by default."""
+        return {}
+
     def parameters(self) -> dict[str, Any]:
         """Every option that shapes a plan, resolved, as JSON values."""
+        resolved, found = self.resolved(), {}
+        for one in find_family(self.family).parameters:
+            for name in one.recorded or ():
+                value = resolved[name] if name in resolved else getattr(self, name)
+                if one.is_recorded_always or value is not None:
+                    found[name] = value
+        return found
+
+    def resolved(self) -> dict[str, Any]:
+        """Return what plans record that is not the attribute of that name; none by default."""
+        return {}
 
     @abstractmethod
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:

@@ -200,6 +200,7 @@ def _all_checks(workload: Any, plan: Plan, result: Verification) -> Iterator[Che
         if check.metric is not None:
             recomputed.add(check.metric)
         yield check
+    yield from _check_kinds(family, plan)
     yield from _check_metrics(family, plan, recomputed, result)
     yield expect("limits", plan.feasible, "the plan says that it breaks a limit (feasible: false)")
     yield from _check_bound(workload, family, plan, result)
@@ -268,6 +269,16 @@ def _check_parameters(family: Family, plan: Plan) -> Iterator[Check]:
         else:
             is_known = name in family.recorded
             yield expect(where, is_known, f"is no parameter of {family.name}")
+
+
+def _check_kinds(family: Family, plan: Plan) -> Iterator[Check]:
+    """Check that parameters are of the kind described, also those that nothing was built on."""
+    for one in family.parameters:
+        for name in one.recorded or ():
+            value = plan.parameters.get(name)
+            is_right = value is None or one.kind.allows(value)
+            problem = f"must be {one.kind.constraint}, got {value!r}"
+            yield expect(f"parameters.{name}", is_right, problem)
 
 
 def _is_number(value: Any) -> bool:
