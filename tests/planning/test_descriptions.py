@@ -219,3 +219,36 @@ def test_families_are_found_by_name():
         assert find_family(name).name == name
     with pytest.raises(ParameterError, match="one of select, provision"):
         find_family("dance")
+
+
+@pytest.mark.parametrize(
+    ("family", "engine"), [(name, one) for name in FAMILIES for one in FAMILIES[name].engines]
+)
+def test_engines_run_and_take_what_the_family_has(family, engine):
+    described, one = FAMILIES[family], FAMILIES[family].engines[engine]
+    assert list(one.algorithms) == list(one.stands_in) == list(described.stages)
+    for stage, names in one.algorithms.items():
+        assert set(names) <= described.stages[stage].keys()
+    assert set(one.takes or ()) <= {parameter.name for parameter in described.parameters}
+    best = ["best"] * len(described.stages)
+    assert not one.runs(best)
+    assert one.runs(one.replaced(best))
+    assert one.replaced(one.stands_in.values()) == tuple(one.stands_in.values())
+    assert callable(one.load())
+
+
+def test_every_packing_of_the_streaming_engine_has_a_function():
+    from fanwise.provision.streamed.solve import FILLS
+
+    assert tuple(FILLS) == FAMILIES["provision"].engines["stream"].algorithms["pack"]
+
+
+def test_an_engine_refuses_a_parameter_that_it_was_not_made_for(shaded, tmp_path):
+    shaded("select")
+    asked = ["--tau", "3", "--capacity", "60%", "--engine", "spark", "--out", tmp_path / "plan"]
+    done = CliRunner().invoke(
+        app_of("select"), ["select", *map(str, [tmp_path, *asked, "--shade", "0.7"])]
+    )
+    assert str(done.exception) == (
+        "The 'shade' parameter must be left out with --engine spark, got '0.7'."
+    )
