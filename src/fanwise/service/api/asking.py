@@ -111,12 +111,10 @@ class Questions:
         try:
             begun = time.perf_counter()
             settings = self._service.configuration.decide
-            problem = Selection(
-                decided.workload,
-                tau=settings.tau if question.tau is None else question.tau,
-                capacity=settings.capacity if question.capacity is None else question.capacity,
-                metric=question.metric or settings.metric,
-            )
+            configured = {
+                "tau": settings.tau, "capacity": settings.capacity, "metric": settings.metric,
+            }  # fmt: skip
+            problem = Selection(decided.workload, **configured | question.given())
             limit = self._service.configuration.server.what_if_seconds
             plan = problem.solve(time_limit=limit, proof=False)
         finally:
