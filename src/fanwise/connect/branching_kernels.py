@@ -16,6 +16,7 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 
 UNDECIDED, IN, OUT = range(3)
 """What is decided of a pair."""
@@ -23,8 +24,6 @@ DEPTH, NUM_BRANCHED = range(2)
 """Entries of ``counters``."""
 LEAF = -1
 """Stands in the record where the tree is cut."""
-ROUNDING = 1e-12
-"""Relative: values are sums of the same weights in another order."""
 
 
 class Pairs(NamedTuple):

@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.arrays.csr import IntArray, read_only
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, fits
 from fanwise.connect.arrays import NO_EDGES, NO_LIMIT, Budget, Network, make_network
 from fanwise.connect.description import DESCRIPTION
 from fanwise.connect.kernels import TINY_COST
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.progress import SILENT, Progress
-from fanwise.workload.topic import RELATIVE_TOLERANCE, TopicWorkload
+from fanwise.workload.topic import TopicWorkload
 
 if TYPE_CHECKING:
     from fanwise.connect.complete import Complete
@@ -304,7 +305,7 @@ class Connection(Problem):
     def affords(self, cost: float) -> bool:
         """Whether a total link cost is within its budget, up to rounding."""
         limit = self.max_link_cost
-        return limit is None or cost <= limit * (1 + RELATIVE_TOLERANCE)
+        return limit is None or fits(cost, limit)
 
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
         from fanwise.connect.measuring import measure

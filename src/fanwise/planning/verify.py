@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from fanwise.workload.topic import TopicWorkload
 
 STOPPED = ("gap", "limit", "work", "exhausted", "interrupted")
+ROUNDING = 1e-12
+"""Relative or absolute: sums of the same numbers in another order differ by less."""
 NOT_OF_THE_KIND = (
     ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pa.ArrowException,
 )  # fmt: skip
@@ -80,7 +82,7 @@ class Verification:
         return self.first is None
 
 
-def is_close(left: float, right: float, *, absolute: float = 1e-12) -> bool:
+def is_close(left: float, right: float, *, absolute: float = ROUNDING) -> bool:
     """Whether two numbers agree within the contract's relative tolerance."""
     return math.isclose(left, right, rel_tol=RELATIVE_TOLERANCE, abs_tol=absolute)
 
@@ -104,7 +106,7 @@ def expect_equal(name: str, stated: object, found: float | None) -> Check:
     return expect(name, is_close(stated, found), f"says {stated}, found {found}")
 
 
-def expect_metric(plan: Plan, name: str, found: Any, *, absolute: float = 1e-12) -> Check:
+def expect_metric(plan: Plan, name: str, found: Any, *, absolute: float = ROUNDING) -> Check:
     """Make a check that a metric the plan states is what was found from the workload.
 
     Numbers agree within the contract's tolerance, everything else exactly; inside lists and

@@ -7,13 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.papers.case import Case, pick
 from fanwise.papers.connect.instances import Social
 from fanwise.papers.connect.runs import Completes
 from fanwise.papers.course import Course
 from fanwise.papers.paper import Comparison
 
-TIE = 1e-9
+TIE = RELATIVE_TOLERANCE
 MOST_NAMED = 4
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fanwise import __version__
+from fanwise.arrays.tolerance import is_enough
 from fanwise.errors import FanwiseError
 from fanwise.planning.explanation import find_name
 from fanwise.select.problem import Selection, served_topics
@@ -177,7 +178,7 @@ class Questions:
             window=bodies.WindowBody.of(decided.decision.window),
             needs=needs,
             gets=gets,
-            satisfied=gets >= needs * (1 - 1e-9),
+            satisfied=is_enough(gets, needs),
             topics=rows,
         )
 

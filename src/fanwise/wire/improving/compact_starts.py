@@ -28,7 +28,7 @@ MOST_CHANNELS = 3000
 """Channels up to which they are; more are taken in the order of their ids."""
 STEP, TIGHT = 0.7, (1.05, 1.0)
 """Room of compact sets, over the traffic of all users: ever less, and at last hardly any more."""
-SLACK = 1.02
+FULLER_THAN_EVEN = 1.02
 """How much fuller than even brokers get, so that the last ones find room."""
 MOST_COMPARED = 64
 """Centres of sets that are looked at to find the closest."""
@@ -70,7 +70,7 @@ def compact_broker_sets(
             near = arrays.core[np.ix_(members, members)]
             row = members[np.argsort(positions_by_likeness(-near))].astype(np.int32)
             held = float(room[members].sum())
-            level = min(1.0, SLACK * demand / held) if held > 0 else 1.0
+            level = min(1.0, FULLER_THAN_EVEN * demand / held) if held > 0 else 1.0
             found.append((row, level * room))
         if found:
             yield found
