@@ -136,7 +136,7 @@ def search_tree(
                 continue
             tree.pair[depth], tree.phase[depth] = best, 1
             descend(tree, depth, best, IN)
-            tree.value[depth + 1] += join_pair(pairs, tree.label[depth + 1], best)
+            tree.value[depth + 1] += relabel_pair(pairs, tree.label[depth + 1], best)
         elif tree.phase[depth] == 1:
             tree.phase[depth] = 2
             descend(tree, depth, tree.pair[depth], OUT)
@@ -211,7 +211,7 @@ def weigh_pairs(
 
 
 @kernel
-def join_pair(pairs: Pairs, label: IntArray, pair: int) -> float:
+def relabel_pair(pairs: Pairs, label: IntArray, pair: int) -> float:
     """Join the components at the ends of a pair; return what that adds. Changes ``label``."""
     gain = 0.0
     for k in range(pairs.indptr[pair], pairs.indptr[pair + 1]):

@@ -15,7 +15,6 @@ import pyarrow as pa
 from fanwise.arrays.csr import IntArray, read_only
 from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, fits
 from fanwise.connect.arrays import NO_EDGES, NO_LIMIT, Budget, Network, make_network
-from fanwise.connect.description import DESCRIPTION
 from fanwise.connect.kernels import TINY_COST
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
@@ -24,7 +23,6 @@ from fanwise.workload.topic import TopicWorkload
 
 if TYPE_CHECKING:
     from fanwise.connect.complete import Complete
-    from fanwise.planning.plan import Plan
 
 BudgetKind = Literal["edges", "degree"]
 BUDGET_OF: Mapping[str, BudgetKind | None] = {
@@ -227,31 +225,6 @@ class Connection(Problem):
         """Return the question with the limits alone: what they were made of adds nothing."""
         return {"avg_degree": None, "budget_ratio": None}
 
-    def solve(
-        self,
-        algorithm: str | None = None,
-        *,
-        seed: int = 0,
-        time_limit: float | None = None,
-        gap: float | None = None,
-        progress: Progress = SILENT,
-        proof: bool = True,
-        **settings: Any,
-    ) -> Plan:
-        """Make a plan under the budget that the algorithm takes; see :meth:`Problem.solve`."""
-        name = algorithm or DESCRIPTION.default
-        problem = self.limited_for(name, progress=progress)
-        return Problem.solve(
-            problem,
-            name,
-            seed=seed,
-            time_limit=time_limit,
-            gap=gap,
-            progress=progress,
-            proof=proof,
-            **settings,
-        )
-
     def limited_for(self, algorithm: str, *, progress: Progress = SILENT) -> Connection:
         """Return the question with a budget ratio made a limit; refuse a budget that does not fit.
 
@@ -260,7 +233,6 @@ class Connection(Problem):
         ParameterError
             For an algorithm that lacks its budget, or that takes none and is given one.
         """
-        DESCRIPTION.algorithms(algorithm)  # raises for an unknown one
         if BUDGET_OF.get(algorithm, "degree") is None:
             for name in _BUDGETS:
                 if getattr(self, name) is not None:

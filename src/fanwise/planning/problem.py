@@ -179,6 +179,13 @@ class Problem(ABC):
         """Return the question with the limits that an algorithm takes, where they differ."""
         return self
 
+    def limited_for(self, algorithm: str, *, progress: Progress = SILENT) -> Problem:
+        """Return the question as an algorithm solves it, refusing what it cannot take.
+
+        The question itself by default. Work that this takes counts as no part of the run.
+        """
+        return self
+
     def changed(self, change: Mapping[str, Any]) -> Problem:
         """Return the question with other parameters, checked anew; others follow if they must."""
         other: Problem = replace(cast(Any, self), **change)
@@ -306,10 +313,11 @@ class Problem(ABC):
         from fanwise.planning.assembling import make_plan
 
         _check_limits(seed, time_limit, gap)
-        _check_sizes(self.parameters())
         family = find_family(self.family)
         algorithm = algorithm or family.default
         entries = family.algorithms(algorithm)
+        problem = self.limited_for(algorithm, progress=progress)
+        _check_sizes(problem.parameters())
         run = Run(
             seed=seed,
             time_limit=time_limit,
@@ -320,17 +328,17 @@ class Problem(ABC):
         )
         functions = tuple(entry.load() for entry in entries)
         with run.timed("solve"):
-            outcome = self.run(functions, run)
+            outcome = problem.run(functions, run)
         if outcome.proof is None:
             with run.timed("bound"):
                 try:
-                    proved = self.prove(outcome, run)
+                    proved = problem.prove(outcome, run)
                 except KeyboardInterrupt:  # the plan is there: it is kept, as far as it is proven
                     proved = None if outcome.bound is None else Bound(outcome.bound)
                     outcome = replace(outcome, is_interrupted=True)
         else:
             proved = None if outcome.bound is None else Bound(outcome.bound, outcome.proof)
-        return make_plan(self, algorithm, outcome, proved, run)
+        return make_plan(problem, algorithm, outcome, proved, run)
 
 
 def _check_sizes(parameters: Mapping[str, Any]) -> None:
