@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.cli.test_provision_engines import run
 from tests.oracles import provision_money_oracle as oracle
 from tests.oracles import provision_oracle
 from tests.provision.breaks import add_an_idle_machine, place, rows_of
 from tests.provision.small_machines import PERIOD, machine, pose
-from tests.provision.test_streamed_cli import run
 from tests.provision.test_verify_in_chunks import little_memory as little_memory
 from tests.provision.test_verify_in_chunks import map_and_read, save_in_parts, shuffle
 from tests.provision.test_verify_in_chunks import tiny as tiny
