@@ -16,6 +16,10 @@ from fanwise.arrays.jit import callable_in_kernels
 RELATIVE_TOLERANCE = 1e-9
 """Relative to the limit. Sums of the same numbers in another order differ by less."""
 
+ROUNDING = 1e-12
+"""Relative: sums of the same numbers in another order differ by less, so that what is better by no
+more than this is not better."""
+
 Amount = TypeVar("Amount", float, FloatArray)
 BoolArray = npt.NDArray[np.bool_]
 

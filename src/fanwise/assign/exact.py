@@ -40,6 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.assign.arrays import AssignmentArrays, Filters
 from fanwise.assign.baselines import balanced
 from fanwise.assign.covers.branch_and_bound import Budget, TooMuchWorkError
@@ -76,8 +77,6 @@ SEARCH_SHARE = 0.6
 """Of the time that is left, for the search; what remains is for the certificate."""
 FIRST = 100
 """Assignments whose filters are fitted greedily for a first plan."""
-
-SLACK = 1e-12
 
 
 def solve(problem: Assignment, run: Run) -> Outcome:
@@ -211,11 +210,11 @@ class ExactSearch(Search[Answer]):
     def _examine_all(self, waiting: list[tuple[float, int]]) -> None:
         while waiting:
             lower, row = heappop(waiting)
-            if self._lower(row) > lower * (1 + SLACK):  # something has become known since
+            if self._lower(row) > lower * (1 + ROUNDING):  # something has become known since
                 heappush(waiting, (self._lower(row), row))
                 continue
             self.prove(Bound(lower))
-            if lower >= self.value * (1 - SLACK):
+            if lower >= self.value * (1 - ROUNDING):
                 break
             if self.is_over():
                 return
@@ -253,7 +252,7 @@ class ExactSearch(Search[Answer]):
         if some in self._least or not self._is_slow:
             return self._least_of(some).mass
         if some not in self._union:
-            self._union[some] = union_mass(self._grid, *self._boxes_of(some)) * (1 - SLACK)
+            self._union[some] = union_mass(self._grid, *self._boxes_of(some)) * (1 - ROUNDING)
         return self._union[some]
 
     def _is_open(self, some: int) -> bool:
@@ -339,7 +338,7 @@ class ExactSearch(Search[Answer]):
         ]
         own = int(self._sets[row, broker])
         most = self._least_of(own).mass
-        slack = spare + SLACK * (1 + abs(most))
+        slack = spare + ROUNDING * (1 + abs(most))
         if not children and self._arrays.parent[broker] < 0:
             return [Option(self._least_of(own), most)]
         if not children:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 TABLES = ("topics", "nodes", "budgets", "start", "tree")
-ROUNDING = 1e-10
+BOUND_MARGIN = 1e-10
 """What sums may be off by; bounds are raised by it."""
 MOST_SUMS = 1 << 22
 """Entries of a table of sums."""
@@ -175,7 +175,7 @@ def _start_of(proof: Proof, plan: Plan, num_nodes: int) -> tuple[Ints, Ints]:
 
 def round_down(bound: float, weight: Floats) -> float:
     """Raise a bound by what sums may be off; mu is whole where weights are."""
-    raised = bound * (1 + ROUNDING)
+    raised = bound * (1 + BOUND_MARGIN)
     is_whole = bool((weight == np.floor(weight)).all()) and raised < 2**50
     return float(math.floor(raised)) if is_whole else raised
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
-from fanwise.arrays.tolerance import least_enough
+from fanwise.arrays.tolerance import ROUNDING, least_enough
 from fanwise.distributed.blocks import Block
 
 Broadcast = Any
@@ -70,7 +70,7 @@ class CountChosen:
         found, topics = _choose(block.indptr, block.indices, block.demand, self.rates.value)
         add_counts(topics, amounts)
         delivered = sum_rows(found, topics, self.rates.value)
-        least = block.demand * (1 - SOLVER_TOLERANCE) * (1 - 1e-12)
+        least = block.demand * (1 - SOLVER_TOLERANCE) * (1 - ROUNDING)
         return (int(np.count_nonzero(delivered < least)),)
 
 

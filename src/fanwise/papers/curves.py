@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fanwise.formatting import ABSENT, number
 from fanwise.papers.case import Case, grouped, pick
-from fanwise.papers.panels import Axis, Curve, Panel, curve_of, draw
+from fanwise.papers.panels import Curve, Panel, axis_of, curve_of, draw
 from fanwise.papers.paper import Paper
 from fanwise.planning.explanation import Listing
 
@@ -43,8 +43,7 @@ def curve_figure(
     quantities = entry["quantity"]
     if isinstance(quantities, str):
         quantities = [quantities]
-    known = paper.content["axes"]
-    x, *ys = (Axis(**{"label": label, **known.get(label, {})}) for label in entry["axes"])
+    x, *ys = (axis_of(paper, label) for label in entry["axes"])
     panels = []
     for setting, own in grouped(pick(cases, entry["of"]), paper.columns[1]).items():
         at = [case.x for case in own]

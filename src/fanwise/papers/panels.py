@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from fanwise.papers.paper import Series
+from fanwise.papers.paper import Paper, Series
 from fanwise.workload import plot_style
 from fanwise.workload.plot_style import GRID, INK, MUTED, SMALL, WIDTH, styled
 
@@ -74,6 +74,11 @@ class Panel:
     y: Axis
     title: str = ""
     levels: Sequence[float] = ()
+
+
+def axis_of(paper: Paper, name: str, **more: Any) -> Axis:
+    """Return one of the ``axes``, which is called what its entry says, or else by its name."""
+    return Axis(**{"label": name, **paper.content["axes"].get(name, {}), **more})
 
 
 def style_of(series: Series) -> tuple[str, str, str]:

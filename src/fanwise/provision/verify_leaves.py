@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.planning.proof import Proof, ProofError
+from fanwise.planning.verify import ROUNDING
 
 MOST_FOLLOWED = 12
 """Topics of one subscriber up to which all of its covers are listed."""
 MOST_CASES, MOST_STATES, MOST_LEAVES = 50_000, 5_000, 2_000
 """Above these nobody checks leaves: it would take too long."""
-HAIR = 1e-12
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -100,7 +100,7 @@ def _list_covers(subscriber: Subscriber, topics: Counts) -> Counts:
     choices = np.arange(1, 2 ** len(rates))[:, None] >> np.arange(len(rates)) & 1
     total = choices @ rates
     smallest = np.min(np.where(choices == 1, rates, np.inf), axis=1)
-    enough = subscriber.enough * (1 - HAIR)
+    enough = subscriber.enough * (1 - ROUNDING)
     choices = choices[(total >= enough) & (total - smallest < enough)]
     index = np.searchsorted(topics, subscriber.topics)
     is_named = index < len(topics)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.planning.proof import Proof, ProofError
+from fanwise.planning.verify import ROUNDING
 from fanwise.provision.verify_covers import Pairs, find_forced, least_prices, tried_of
 from fanwise.provision.verify_leaves import Kind, Subscriber, price_leaves
 from fanwise.provision.verify_pairs import Block, blocks_of, demand_of
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
 SETS = ("bytes", "money", "together")
 """What shares may be of: bytes, the money for traffic, or that with rent by the byte."""
 MOST_WEIGHT = 65535
-ROUNDING = 2.0**-52
+LOST_PER_NUMBER = 2.0**-52
 """What a sum can lose by rounding, per number added up."""
-HAIR = 1e-12
 MOST_PAIRS_OF_LEAVES = 64
 """Pairs of the largest question whose plans are all looked at."""
 SOLVED_BY_PROGRAM = "exact+exact"
@@ -272,7 +272,7 @@ def _fewest_pairs(pairs: Pairs) -> float:
         missing[active] -= rate[position[active]]
         position[active] += 1
         fewest += len(active)
-        lacks = missing[active] > HAIR * pairs.enough[active]
+        lacks = missing[active] > ROUNDING * pairs.enough[active]
         active = active[lacks & (position[active] < end[active])]
     return float(fewest)
 
@@ -348,7 +348,7 @@ def _least_traffic(
             topic = block.topics[pair - start]
             price[pair - start] += sharing.weight[items] * of_weight[name][topic]
             least[name] += float(np.sum(least_prices(pairs, price, is_forced, tried)))
-    lost = ROUNDING * workload.num_pairs
+    lost = LOST_PER_NUMBER * workload.num_pairs
     return {name: (paid[name] + least[name]) * (1 - lost) for name in sharings}
 
 

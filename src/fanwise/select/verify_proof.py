@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.planning.proof import ProofError
+from fanwise.planning.verify import ROUNDING
 from fanwise.select.verify_question import COUNTED, Question, blocks, read_question
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
@@ -31,7 +32,7 @@ Flags = npt.NDArray[np.bool_]
 Sets = npt.NDArray[np.uint8]
 Parts = list[npt.NDArray[np.uint8]]
 
-ENOUGH = 1 - RELATIVE_TOLERANCE - 1e-12
+ENOUGH = 1 - RELATIVE_TOLERANCE - ROUNDING
 """Who has less than this share of its demand is not satisfied, however sums are rounded."""
 MOST_SETS = 8
 MOST_SOLVED_PAIRS = {"exact": 200_000, "best": 40_000}

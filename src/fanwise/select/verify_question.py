@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.errors import VerificationError
+from fanwise.planning.verify import ROUNDING
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Question:
         for first, last, topics, _, starts in blocks(self.indptr, self.indices, needing):
             least[first:last] = np.minimum.reduceat(self.rates[topics], starts)
         ascending = np.sort(np.maximum(self.demand[needing], least))
-        reach = self.capacity * (1 + RELATIVE_TOLERANCE) / (1 - RELATIVE_TOLERANCE - 1e-12)
+        reach = self.capacity * (1 + RELATIVE_TOLERANCE) / (1 - RELATIVE_TOLERANCE - ROUNDING)
         affordable = np.cumsum(ascending) <= reach
         return float(np.count_nonzero(affordable) + (0 if self.is_binary else 1))
 

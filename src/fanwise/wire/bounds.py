@@ -29,15 +29,12 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, ROUNDING, most_within
 from fanwise.planning.problem import Run
 from fanwise.wire.arrays import WiringArrays
 from fanwise.wire.proving.access_prices import price_brokers, priced_capacity
 from fanwise.wire.proving.gathering_bound import gathering_bound, gathering_steps
 from fanwise.wire.proving.tree_bounds import cheapest_trees, rooted_trees
-
-ROUNDING = 1e-12
-"""Relative: sums in another order may differ by less."""
 
 LEAST_RADII, RADII_PER_ID = 1_000, 3
 """Radii that a certificate may have anyway, and for each user, channel and broker."""

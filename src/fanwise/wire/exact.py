@@ -22,12 +22,12 @@ from dataclasses import replace
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.problem import Bound, Outcome, Run
 from fanwise.planning.search import Search
 from fanwise.planning.stopping import limits_of
 from fanwise.wire.arrays import WiringArrays
-from fanwise.wire.bounds import ROUNDING
 from fanwise.wire.branching.branch_and_bound import BranchAndBound
 from fanwise.wire.problem import Wiring, make_tables
 from fanwise.wire.proving.certificates import prove_by_prices, prove_by_search

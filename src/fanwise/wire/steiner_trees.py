@@ -26,12 +26,11 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.wire.arrays import WiringArrays
 from fanwise.wire.spanning_trees import Span, add_broker, cost_with_broker, tree_cost
 from fanwise.wire.state import State, span_of
 
-LEAST_GAIN = 1e-12
-"""Relative: what saves less is rounding."""
 THOROUGH = 20_000_000
 """Steps on one channel up to which each publisher's broker gets a Steiner tree of its own."""
 
@@ -91,9 +90,9 @@ def widen(arrays: WiringArrays, state: State, gains: FloatArray) -> Span:
         if not span.inside[b]:
             gains[b] = own - cost_with_broker(arrays.links, span, b, state.scratch)
     for b in np.argsort(-gains):
-        if gains[b] <= LEAST_GAIN * own:
+        if gains[b] <= ROUNDING * own:
             break
-        if own - cost_with_broker(arrays.links, span, b, state.scratch) > LEAST_GAIN * own:
+        if own - cost_with_broker(arrays.links, span, b, state.scratch) > ROUNDING * own:
             add_broker(arrays.links, span, b, other, state.scratch)
             # Two spans take turns: a tree cannot be widened in place.
             span, other = other, span

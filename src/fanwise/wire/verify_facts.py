@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
     from fanwise.workload.content import ContentWorkload
 
 CHUNK = 1 << 12
-TOLERANCE = 1e-9
+TOLERANCE = RELATIVE_TOLERANCE
 """How far a capacity or the triangle inequality may be off before it counts as broken."""
 TOPOLOGIES = ("mesh", "tree")
 FACTORS = ("core_factor", "capacity_factor")

@@ -9,12 +9,11 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.assign.covers.cell_kernels import BoolArray, box_mass, fill_table, hold_cells, new_mass
 
 Bits = npt.NDArray[np.uint64]
 WORD = 64
-ROUNDING = 1e-12
-"""Relative to all that there is: what sums in another order may differ by, with much to spare."""
 
 
 @kernel

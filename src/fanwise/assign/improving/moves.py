@@ -30,6 +30,7 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.assign.arrays import AssignmentArrays
 from fanwise.assign.improving.move_state import (
     WORK,
@@ -61,8 +62,6 @@ BARRED, PUSHING = 0.25, 0.3
 brokers may be sent on."""
 MOVE_WORK = 64
 """What a move costs beside what it looks at."""
-ROUNDING = 1e-12
-"""A change must save more than this share of what there is."""
 
 
 class Workspace(NamedTuple):

@@ -32,10 +32,8 @@ from fanwise.arrays.csr import Csr, FloatArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.rectangle_kernels import Density, union_measures
 from fanwise.arrays.rectangles import bounding_boxes, make_scratch
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.assign.slp_steps.clustering import cluster
-
-SLACK = 1e-12
-"""What sums of coordinates may be off, relative to the extent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +103,7 @@ def axis_intervals(lo: FloatArray, hi: FloatArray, most_levels: int | None = Non
         # what is up to half the extent.
         for j in range(1, math.ceil(math.log2(extent / finest)) + 2):
             length = finest * 2.0**j
-            found.update(_intervals_of_length(lo, hi, length, extent * SLACK))
+            found.update(_intervals_of_length(lo, hi, length, extent * ROUNDING))
     return np.array(sorted(found))
 
 

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from fanwise.arrays.csr import Csr, IntArray, LongArray, take_rows
 from fanwise.arrays.flows import Groups, group_alike, max_flow
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import least_enough
 from fanwise.assign.slp_steps.candidates import Candidates
 from fanwise.assign.slp_steps.relaxation import Relaxed, Sample, holding_pairs
 
@@ -96,7 +97,7 @@ def _unserved(sample: Sample, times: LongArray) -> int:
     sizes = np.zeros(len(alike.sizes), dtype=np.int64)
     np.add.at(sizes, alike.group_of_subscriber, sample.load.astype(np.int64))
     groups = Groups(alike.candidates, sizes, alike.group_of_subscriber, len(sample.limits))
-    return max_flow(groups, np.ceil(sample.limits - 1e-9)).num_left
+    return max_flow(groups, np.ceil(least_enough(sample.limits))).num_left
 
 
 def _covered(

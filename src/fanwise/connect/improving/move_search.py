@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.connect.arrays import Budget, Network
 from fanwise.connect.improving.linking import edges_in, make_overlay
-from fanwise.connect.improving.moves import MAX_MADE, NUM_DRAWS, ROUNDING, drop_redundant, try_moves
+from fanwise.connect.improving.moves import MAX_MADE, NUM_DRAWS, drop_redundant, try_moves
 from fanwise.connect.improving.overlay import VALUE, WORK
 from fanwise.connect.improving.partners import best_partners
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.connect.arrays import Budget, Network
 from fanwise.connect.components import gain_of
 from fanwise.connect.improving.linking import link, restore, retract, unlink
@@ -52,8 +53,6 @@ TWO_WALKS = 0.4
 """Share of moves with two walks."""
 REMOVED_SHARE = 0.7
 """Share of links on a walk that go."""
-ROUNDING = 1e-12
-"""Relative: values are sums of the same weights in another order."""
 NOISE = 0.1
 """Keys of new links are lowered by up to this share at random, so that moves differ."""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fanwise.arrays.tolerance import most_within
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
 from fanwise.papers.case import Case, share
 from fanwise.papers.course import Course
 from fanwise.progress import Step
@@ -40,7 +40,7 @@ DENSE, SPARSE = "paper, distances", "sparse"
 SEED_STEP = 10_007
 """First seeds of two points are apart by a multiple of this, so that their networks differ."""
 RATIOS_OFFSET, AUDIENCES_OFFSET = 100, 200
-TIE = 1e-9
+TIE = RELATIVE_TOLERANCE
 
 Result = Mapping[str, float]
 """One wiring: access, core and their sum, processor seconds and brokers above their capacity."""

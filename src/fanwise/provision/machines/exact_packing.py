@@ -31,14 +31,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
-from fanwise.arrays.tolerance import most_within
+from fanwise.arrays.tolerance import ROUNDING, most_within
 from fanwise.errors import ParameterError
 from fanwise.planning.highs import Model, Rows, Solver
 from fanwise.planning.problem import Run, Stopped
 from fanwise.planning.search import Search
 from fanwise.planning.stopping import limits_of
 from fanwise.provision.machines import best_packing
-from fanwise.provision.machines.machine_kernels import ROUNDING
 from fanwise.provision.machines.packing import (
     Groups,
     Packing,

@@ -19,8 +19,6 @@ from fanwise.arrays.tournament import mend_tree, set_leaf
 
 CLOSED = -1.0
 """What the tree has for a machine that takes no further topic."""
-ROUNDING = 1e-12
-"""Relative: costs closer than this are equal."""
 
 
 class Capacity(NamedTuple):

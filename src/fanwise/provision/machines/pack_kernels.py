@@ -12,10 +12,10 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.arrays.tournament import first_at_least, first_largest, set_leaf
 from fanwise.provision.machines.machine_kernels import (
     CLOSED,
-    ROUNDING,
     Capacity,
     Machines,
     Parts,

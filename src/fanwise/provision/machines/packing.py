@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.planning.problem import Stopped
 from fanwise.provision.catalogue import Instance
 from fanwise.provision.machines.machine_kernels import Capacity, count_pairs, weigh_machines
@@ -255,7 +256,7 @@ def least_price(problem: Provisioning, groups: Groups) -> float:
             len(groups.topics) / kind.max_topics,
             float(groups.counts.sum()) / kind.max_pairs,
         )
-        rent = kind.rent * math.ceil(least * (1 - 1e-12))
+        rent = kind.rent * math.ceil(least * (1 - ROUNDING))
     else:
         rent = min(kind.rent / kind.limit for kind in problem.bins) * volume
     return rent + problem.costs(0.0, in_bytes, 0.0).total

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.pairs.cover_kernels import ROUNDING, Workspace, cheapest_cover
+from fanwise.provision.pairs.cover_kernels import EQUAL_PRICES, Workspace, cheapest_cover
 
 TIE = 1e-11
 """Prices closer than this, relatively, may be decided by something else."""
@@ -176,7 +176,7 @@ def settle_subscribers(
             for i in range(count):
                 items[1, i] += TIE * fixed_price[topics[pairs[i]]]
             other, _ = cheapest_cover(items[0, :count], items[1, :count], lacks, workspace)
-            is_clear = other <= price * (1.0 + ROUNDING) and takes_free_ones(
+            is_clear = other <= price * (1.0 + EQUAL_PRICES) and takes_free_ones(
                 pairs[:count], topics, fixed_price, workspace
             )
         if is_clear:
@@ -229,7 +229,7 @@ def choose_covers(
             continue
         load_items(pairs[:count], topics, rates, prices, items)
         price, least = cheapest_cover(items[0, :count], items[1, :count], lacks, workspace)
-        if least < price * (1.0 - 10.0 * ROUNDING):
+        if least < price * (1.0 - 10.0 * EQUAL_PRICES):
             cut_off[num_cut_off] = subscriber
             num_cut_off += 1
         for i in range(count):

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.arrays.jit import kernel
 
-ROUNDING = 1e-13
+EQUAL_PRICES = 1e-13
 """Prices closer than this, relatively, count as equal."""
 
 SHORT = 24
@@ -187,7 +187,7 @@ def cheapest_cover(
     if position > count:
         return best, best
     relaxed = fractional_price(0, position, enough, workspace)
-    if relaxed >= best * (1.0 - ROUNDING):
+    if relaxed >= best * (1.0 - EQUAL_PRICES):
         return best, min(best, relaxed)
     return search_covers(rates, prices, enough, best, relaxed, workspace)
 
@@ -232,7 +232,7 @@ def search_covers(
                 state = front[old]
                 old += 1
                 has, paid = events[state], cost[state]
-            if paid >= cheapest or paid >= best * (1.0 - ROUNDING):
+            if paid >= cheapest or paid >= best * (1.0 - EQUAL_PRICES):
                 continue
             if has >= enough:
                 best, cheapest = paid, paid
@@ -243,7 +243,7 @@ def search_covers(
             if fill > count:
                 break
             if paid + fractional_price(position + 1, fill, missing, workspace) >= best * (
-                1.0 - ROUNDING
+                1.0 - EQUAL_PRICES
             ):
                 continue
             cheapest = paid
@@ -271,4 +271,4 @@ def search_covers(
         while last_state > 0:
             workspace.is_taken[workspace.order[workspace.state_position[last_state]]] = True
             last_state = workspace.state_parent[last_state]
-    return best, (relaxed if is_cut_off else best * (1.0 - ROUNDING))
+    return best, (relaxed if is_cut_off else best * (1.0 - EQUAL_PRICES))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.pairs.cover_kernels import ROUNDING, Workspace, cheapest_cover
+from fanwise.provision.pairs.cover_kernels import EQUAL_PRICES, Workspace, cheapest_cover
 
 if TYPE_CHECKING:
     from fanwise.provision.pairs.charges import Charges
@@ -237,7 +237,7 @@ def reconsider_rows(
         best, _ = cheapest_cover(
             undecided.rate[first:last], prices[: last - first], undecided.enough[row], workspace
         )
-        if best < paid * (1.0 - 10.0 * ROUNDING):
+        if best < paid * (1.0 - 10.0 * EQUAL_PRICES):
             is_taken[first:last] = workspace.is_taken[: last - first]
             num_changed += 1
         join(undecided, row, num_pairs, is_taken)
@@ -273,7 +273,7 @@ def close_topics(
             change += choose_without(
                 undecided, item, charges, num_pairs, is_taken, workspace, prices
             )
-        is_better = change < -10.0 * ROUNDING * undecided.fixed[undecided.contested[contest]]
+        is_better = change < -10.0 * EQUAL_PRICES * undecided.fixed[undecided.contested[contest]]
         num_closed += is_better
         for i in range(start, end):
             row = undecided.row[undecided.contest_items[i]]
@@ -370,7 +370,7 @@ def shed_copies(
             change += choose_without(
                 undecided, item, charges, num_pairs, is_taken, workspace, prices
             )
-        if change < -10.0 * ROUNDING * charges.incoming[topic]:
+        if change < -10.0 * EQUAL_PRICES * charges.incoming[topic]:
             num_saved += 1
             continue
         filled = 0

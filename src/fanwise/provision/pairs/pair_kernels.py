@@ -12,12 +12,10 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 
 SHORT = 24
 """Up to this length insertion sort beats the general one; most subscribers follow fewer topics."""
-
-HAIR = 1e-12
-"""What rounding alone may leave missing, relatively."""
 
 BLOCK = 8192
 """Rates of so many pairs are looked up ahead: without branches in between, they arrive in time."""
@@ -247,7 +245,7 @@ def count_fewest_pairs(
             row_rates[i] = -rates[topics[first + i]]
         row_rates[:count].sort()
         position = 0
-        while missing > HAIR * enough[subscriber] and position < count:
+        while missing > ROUNDING * enough[subscriber] and position < count:
             missing += row_rates[position]
             position += 1
             fewest += 1.0

@@ -43,7 +43,8 @@ PATIENCE = 8
 """Steps without success before the aim comes nearer."""
 NEARER = 0.7
 MEMORY = 0.5
-LEAST_GAIN = 1e-6
+LEAST_RISE = 1e-6
+"""Relative: steps that raise the bound by less are no success."""
 
 
 def climb(
@@ -76,7 +77,7 @@ def climb(
             break
         shift_shares(undecided, contests, direction, (best * (1 + ahead) - value) / length, shares)
         value = price(shares, is_taken)
-        if value > best * (1 + LEAST_GAIN):
+        if value > best * (1 + LEAST_RISE):
             best, num_failures = value, 0
             best_shares[:] = shares
             continue

@@ -9,12 +9,14 @@ number per set: its part in the mix. That is all a certificate needs; coefficien
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, ROUNDING
 from fanwise.select.problem import Selection
 
 Coefficients = npt.NDArray[np.float32]
@@ -29,8 +31,17 @@ MOST_PARTS = 127
 LEAST_SHORTAGE = 2e-6
 """A set must fall short of tau_v by this share of it: beyond, differences are mostly rounding."""
 ROUND_UP = 1 + 2.0**-23
-ENOUGH = 1 - RELATIVE_TOLERANCE - 1e-12
+ENOUGH = 1 - RELATIVE_TOLERANCE - ROUNDING
 """The share of tau_v that satisfies for sure what counts as satisfied, however sums are rounded."""
+
+
+class Rows(NamedTuple):
+    """Subscribers as kernels see them: the topics of each, rates of topics, what each one needs."""
+
+    indptr: LongArray
+    interests: IntArray
+    rates: FloatArray
+    demand: FloatArray
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fanwise import __version__
+from fanwise.arrays.tolerance import is_enough
 from fanwise.errors import FanwiseError
 from fanwise.planning.explanation import find_name
 from fanwise.select.problem import Selection, served_topics
@@ -111,12 +112,10 @@ class Questions:
         try:
             begun = time.perf_counter()
             settings = self._service.configuration.decide
-            problem = Selection(
-                decided.workload,
-                tau=settings.tau if question.tau is None else question.tau,
-                capacity=settings.capacity if question.capacity is None else question.capacity,
-                metric=question.metric or settings.metric,
-            )
+            configured = {
+                "tau": settings.tau, "capacity": settings.capacity, "metric": settings.metric,
+            }  # fmt: skip
+            problem = Selection(decided.workload, **configured | question.given())
             limit = self._service.configuration.server.what_if_seconds
             plan = problem.solve(time_limit=limit, proof=False)
         finally:
@@ -179,7 +178,7 @@ class Questions:
             window=bodies.WindowBody.of(decided.decision.window),
             needs=needs,
             gets=gets,
-            satisfied=gets >= needs * (1 - 1e-9),
+            satisfied=is_enough(gets, needs),
             topics=rows,
         )
 

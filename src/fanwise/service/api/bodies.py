@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
+from fanwise.planning.families import find_family
+from fanwise.service.api.forms import make_form
 from fanwise.service.records import AuditEntry, Change, Decision, Role, State, Window
 from fanwise.service.store.rows import Pin, WindowTotals
 
@@ -19,8 +21,6 @@ def write_time(micros: int) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-Deliveries = Annotated[float, Field(ge=0, le=1e30, allow_inf_nan=False)]
-Percentage = Annotated[str, Field(pattern=r"^[0-9]{1,3}(\.[0-9]{1,9})?%$")]
 Time = Annotated[int, PlainSerializer(write_time, return_type=str)]
 """Microseconds inside, ISO 8601 outside."""
 
@@ -141,12 +141,25 @@ class PinRequest(Body):
     kind: Literal["pin", "exclude"]
 
 
-class WhatIf(Body):
+NARROWED = {
+    "tau": {
+        "type": "number",
+        "minimum": 1e-9,
+        "description": "Events per window that satisfy a subscriber.",
+        "examples": [30],
+    }
+}
+"""A window has no column of thresholds, and one of nothing would satisfy everybody."""
+
+Parameters: Any = make_form("Parameters", Body, find_family("select"), NARROWED)
+
+
+class WhatIf(Parameters):  # type: ignore[misc]
     """Another question about the last window; what is left out is as configured."""
 
-    tau: float | None = Field(None, ge=1e-9, allow_inf_nan=False, le=1e30, examples=[30])
-    capacity: Deliveries | Percentage | None = Field(None, examples=["15%"])
-    metric: Literal["binary", "fractional"] | None = None
+    def given(self) -> dict[str, Any]:
+        """Return what is asked for, by the problem's own names."""
+        return {name: value for name, value in dict(self).items() if value is not None}
 
 
 class WhatIfAnswer(Body):

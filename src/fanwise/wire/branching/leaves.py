@@ -14,7 +14,7 @@ from fanwise.arrays.jit import kernel
 from fanwise.wire.branching.tables import BranchingTables
 from fanwise.wire.branching.walk import Branching, attach_user, begin_branching, bound_children
 
-SLACK = 1e-10
+NOT_WORTH_BRANCHING = 1e-10
 """Relative: leaves so little below what is to be proven are not worth branching."""
 MOST_NODES = 90_000
 """A bit each: what fits into the size that a certificate may have anyway."""
@@ -52,7 +52,7 @@ def list_nodes(tables: BranchingTables, value: float) -> npt.NDArray[np.bool_] |
         return np.zeros(0, dtype=np.bool_)
     walk = begin_branching(tables, np.zeros(users, dtype=np.int32), np.inf)
     marks = np.zeros(MOST_NODES, dtype=np.bool_)
-    count = mark_nodes(tables, walk, value * (1 - SLACK), marks)
+    count = mark_nodes(tables, walk, value * (1 - NOT_WORTH_BRANCHING), marks)
     return None if count < 0 else marks[:count]
 
 

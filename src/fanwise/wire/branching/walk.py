@@ -13,14 +13,13 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.wire.branching.tables import BranchingTables
 
 DEPTH, NUM_BRANCHED = range(2)
 VALUE, PRUNED = range(2)
 """Indices of counters: depth, and nodes branched; of values: the cost of the best attachment, and
 the least bound of what was left out."""
-ROUNDING = 1e-12
-"""Relative: a branch that is better by less is not better."""
 
 
 class Branching(NamedTuple):

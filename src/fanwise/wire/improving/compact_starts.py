@@ -27,7 +27,7 @@ MOST_CHANNELS = 3000
 """Channels up to which they are; more are taken in the order of their ids."""
 STEP, TIGHT = 0.7, (1.05, 1.0)
 """Room of compact sets, over the traffic of all users: ever less, and at last hardly any more."""
-SLACK = 1.02
+FULLER_THAN_EVEN = 1.02
 """How much fuller than even brokers get, so that the last ones find room."""
 MOST_COMPARED = 64
 """Centres of sets that are looked at to find the closest."""
@@ -71,7 +71,7 @@ def compact_broker_sets(
             held = float(room[members].sum())
             # Brokers are filled evenly, not one to the brim after the other: moves need room
             # everywhere.
-            level = min(1.0, SLACK * demand / held) if held > 0 else 1.0
+            level = min(1.0, FULLER_THAN_EVEN * demand / held) if held > 0 else 1.0
             found.append((row, level * room))
         if found:
             yield found

@@ -29,7 +29,7 @@ from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 
 MAX_SWEEPS = 60
-LEAST_GAIN = 1e-6
+LEAST_RISE = 1e-6
 """Relative: sweeps that raise the bound by less are the last."""
 
 
@@ -64,7 +64,7 @@ def price_brokers(
         if is_over() or not sweep_prices(demand, access, capacity, prices, choices):
             break
         raised = weigh_choices(demand, capacity, prices, choices)
-        is_done = raised <= bound * (1 + LEAST_GAIN)
+        is_done = raised <= bound * (1 + LEAST_RISE)
         bound = max(bound, raised)
         if is_done:
             break

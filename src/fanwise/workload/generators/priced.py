@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, LongArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.content import ContentWorkload
@@ -181,7 +182,7 @@ def fits_evenly(demand: FloatArray, capacity: FloatArray) -> bool:
     filled = [-float(room) for room in capacity]
     heapq.heapify(filled)
     for needed in np.sort(demand)[::-1].tolist():
-        if needed > -filled[0] * (1 + 1e-12):
+        if needed > -filled[0] * (1 + ROUNDING):
             return False
         heapq.heapreplace(filled, filled[0] + needed)
     return True
