@@ -12,7 +12,9 @@ when rounds change nothing. It stops at the target gap, after its work (see
 Guarantee
     Never worse than ``greedy``, and so at least ½(1 - 1/e) of the optimum for the fractional
     metric. Up to QUICK_PAIRS pairs never worse than any baseline either, whatever the time limit;
-    above, baselines are looked at as long as there is time. Every plan has a proven bound.
+    above, ``cheapest`` comes first under a time limit, ``greedy`` serves what it can within it, or
+    within LEAST_SECONDS if that is more, and the other baselines are looked at as long as there is
+    time. Every plan has a proven bound.
 
 Complexity
     A greedy run and the baselines; then rounds of STEPS x ITERATIONS iterations of the relaxation
@@ -28,8 +30,9 @@ References
 
 from __future__ import annotations
 
+from fanwise.arrays.deadlines import raised_after
 from fanwise.planning.problem import Outcome, Run
-from fanwise.select.baselines import baselines
+from fanwise.select.baselines import baselines, by_cost, take_while_fitting
 from fanwise.select.bounds import quick_proof
 from fanwise.select.greedy import greedy, served_by
 from fanwise.select.improve import drop_and_refill, round_shares
@@ -56,6 +59,8 @@ DROPS = (0.1, 0.03, 0.01)
 THRESHOLDS = (0.5, 0.9)
 WORTHWHILE = 1e-4
 """A step is repeated while it gains this much."""
+LEAST_SECONDS = 0.3
+"""What greedy may take under any time limit: enough for some two million pairs."""
 SMALL_PAIRS, MIDDLING_PAIRS = 20_000, 40_000
 """Instances that HiGHS is asked about first, and last."""
 
@@ -88,17 +93,32 @@ def _search_for(problem: Selection, run: Run, title: str) -> tuple[SelectionSear
     """Return a search that is over, and the greedy selection that it began with."""
     with run.progress.step(title) as step:
         search = SelectionSearch(problem, run, step, target_gap(problem, run))
-        with search.working(GREEDY_SWEEPS):
-            start = served_by(problem, greedy(problem))
-        search.consider(start)
+        start = _start(search)
         search.accept(quick_proof(problem))
         with search.until_interrupted():
-            for served in baselines(problem, run):
-                search.consider(served)
-                if problem.num_pairs > QUICK_PAIRS and not search.has_time_for(BASELINE_SWEEPS):
+            others = baselines(problem, run)
+            while problem.num_pairs <= QUICK_PAIRS or search.has_time_for(BASELINE_SWEEPS):
+                served = next(others, None)
+                if served is None:
                     break
+                search.consider(served)
             _search(search)
     return search, start
+
+
+def _start(search: SelectionSearch) -> Served:
+    """Return the greedy selection, as far as there is time for it where it takes long."""
+    problem, run = search.problem, search.run
+    if run.time_limit is None or problem.num_pairs <= QUICK_PAIRS:
+        with search.working(GREEDY_SWEEPS):
+            start = served_by(problem, greedy(problem))
+    else:
+        search.consider(take_while_fitting(problem, by_cost(problem)))
+        seconds = max(run.time_left(), LEAST_SECONDS)
+        with search.working(GREEDY_SWEEPS), raised_after(seconds) as is_late:
+            start = served_by(problem, greedy(problem, is_late))
+    search.consider(start)
+    return start
 
 
 def _search(search: SelectionSearch) -> None:
