@@ -152,9 +152,10 @@ def test_a_large_question_gets_a_plan_whatever_the_time_limit(monkeypatch, metri
     monkeypatch.setattr(best, "QUICK_PAIRS", 0)
     monkeypatch.setattr(searching, "QUICK_PAIRS", 0)
     problem = question(metric)
+    monkeypatch.setattr(best, "OVERTIME", 60.0)  # more than greedy takes
     plan = problem.solve("best", time_limit=0.0)
     plan.verify()
-    assert plan.objective >= problem.solve("greedy").objective  # it took less than LEAST_SECONDS
+    assert plan.objective >= problem.solve("greedy").objective
     assert plan.stopped == "limit"
 
     def start_late(problem, is_late):

@@ -77,7 +77,7 @@ BOUND_SHARE = 0.25
 """Most of the work, or of the time that was given, that goes into lowering the bound."""
 MAX_PASS_WORK = 200_000_000
 """Work of a pass over all pairs up to which the bound is lowered by passes: seconds."""
-PASS_SECONDS, LISTING_SECONDS = 2e-8, 5e-9
+PASS_SECONDS, LISTING_SECONDS = 2e-8, 5e-8
 """What a pass, and what listing partners for moves, may take for each pair of followers: whether
 they still fit into a time limit."""
 COUNTING_SECONDS, ENTRY_SECONDS = 1e-8, 2e-9
