@@ -24,6 +24,7 @@ BENCHMARKS = (
     "connect",
     "assign",
     "wire",
+    "limits",
     "proofs",
     "serve",
     "serve_input",

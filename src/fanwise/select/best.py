@@ -12,7 +12,9 @@ when rounds change nothing. It stops at the target gap, after its work (see
 Guarantee
     Never worse than ``greedy``, and so at least ½(1 - 1/e) of the optimum for the fractional
     metric. Up to QUICK_PAIRS pairs never worse than any baseline either, whatever the time limit;
-    above, baselines are looked at as long as there is time. Every plan has a proven bound.
+    above, ``cheapest`` comes first under a time limit, ``greedy`` serves what it can within it and
+    OVERTIME, and the other baselines are looked at as long as there is time. Every plan has a
+    proven bound.
 
 Complexity
     A greedy run and the baselines; then rounds of STEPS x ITERATIONS iterations of the relaxation
@@ -28,8 +30,11 @@ References
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+from fanwise.arrays.deadlines import raised_after
 from fanwise.planning.problem import Outcome, Run
-from fanwise.select.baselines import baselines
+from fanwise.select.baselines import baselines, by_cost, take_while_fitting
 from fanwise.select.bounds import quick_proof
 from fanwise.select.greedy import greedy, served_by
 from fanwise.select.improve import drop_and_refill, round_shares
@@ -56,6 +61,8 @@ DROPS = (0.1, 0.03, 0.01)
 THRESHOLDS = (0.5, 0.9)
 WORTHWHILE = 1e-4
 """A step is repeated while it gains this much."""
+OVERTIME = 0.3
+"""Seconds that greedy may take beyond any time limit: enough for some two million pairs."""
 SMALL_PAIRS, MIDDLING_PAIRS = 20_000, 40_000
 """Instances that HiGHS is asked about first, and last."""
 
@@ -88,17 +95,38 @@ def _search_for(problem: Selection, run: Run, title: str) -> tuple[SelectionSear
     """Return a search that is over, and the greedy selection that it began with."""
     with run.progress.step(title) as step:
         search = SelectionSearch(problem, run, step, target_gap(problem, run))
+        start = _start(search)
+        with search.until_interrupted():
+            others = baselines(problem, run)
+            while problem.num_pairs <= QUICK_PAIRS or search.has_time_for(BASELINE_SWEEPS):
+                served = next(others, None)
+                if served is None:
+                    break
+                search.consider(served)
+            _search(search)
+    return search, start
+
+
+def _start(search: SelectionSearch) -> Served:
+    """Begin with the greedy selection and a first bound; return the selection.
+
+    Where that takes long and time is limited: as far as there is time, and both at once.
+    """
+    problem, run = search.problem, search.run
+    if run.time_limit is None or problem.num_pairs <= QUICK_PAIRS:
         with search.spending(GREEDY_SWEEPS):
             start = served_by(problem, greedy(problem))
         search.consider(start)
         search.accept(quick_proof(problem))
-        with search.until_interrupted():
-            for served in baselines(problem, run):
-                search.consider(served)
-                if problem.num_pairs > QUICK_PAIRS and not search.has_time_for(BASELINE_SWEEPS):
-                    break
-            _search(search)
-    return search, start
+        return start
+    search.consider(take_while_fitting(problem, by_cost(problem)))
+    with raised_after(run.time_left() + OVERTIME) as is_late, ThreadPoolExecutor(1) as pool:
+        proof = pool.submit(quick_proof, problem)
+        with search.spending(GREEDY_SWEEPS):
+            start = served_by(problem, greedy(problem, is_late))
+        search.consider(start)
+        search.accept(proof.result())
+    return start
 
 
 def _search(search: SelectionSearch) -> None:

@@ -69,12 +69,12 @@ def start_rows(num_nodes: int) -> LongArray:
 
 
 @kernel
-def count_pairs(network: Network, table: Table, start: LongArray) -> None:
-    """Count the common topics of every pair. Changes ``table``, which must be zeros.
+def count_pairs(network: Network, table: Table, start: LongArray, first: int, last: int) -> None:
+    """Count the common topics of the pairs of some rows. Changes ``table``, there zeros before.
 
-    Row by row, O(sum of C(|V_t|, 2)).
+    Row by row, O(sum of C(|V_t|, 2)) for all of them.
     """
-    for u in range(len(start)):
+    for u in range(first, last):
         row = row_of(table, start, u)
         for i in range(network.indptr[u], network.indptr[u + 1]):
             end = network.topic_indptr[network.topics[i] + 1]

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.deadlines import Flag
 from fanwise.arrays.jit import kernel
 from fanwise.select.benefits.queue_kernels import (
     Entries,
@@ -64,6 +65,7 @@ def lazy_order(
     entries: Entries,
     limit: float,
     used: float,
+    is_late: Flag,
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Serve topics by gain per price; an old gain is an upper bound, made new before it counts.
 
@@ -79,6 +81,8 @@ def lazy_order(
         How little may be missing of each subscriber's threshold before it counts as nothing.
     entries
         Sorted, ascending.
+    is_late
+        Ends the run early, with what is served so far.
 
     Returns
     -------
@@ -90,7 +94,7 @@ def lazy_order(
     gained_after = np.empty(len(entries))
     heap = np.empty(1024, dtype=np.uint64)
     size, head, served, gained = 0, len(entries) - 1, 0, 0.0
-    while size > 0 or head >= 0:
+    while (size > 0 or head >= 0) and not is_late[0]:
         if size > 0 and (head < 0 or heap[0] > entries[head]):
             entry = heap[0]
             size -= 1
