@@ -48,6 +48,7 @@ COMMANDS = {
     "export --forests parquet": (
         *("export", "{overlay}", "--workload", "{topics}", "--forests", "{out}.parquet"),
     ),
+    "export --mosquitto": ("export", "{overlay}", "--workload", "{topics}", "--mosquitto", "{out}"),
     "generate spotify": ("generate", "spotify", "--scale", "0.0001", "--out", "{out}"),
     "generate twitter": ("generate", "twitter", "--scale", "0.0001", "--out", "{out}"),
     "generate music-trace": (
