@@ -196,8 +196,9 @@ def _tell(out: Path, exported: Exported) -> None:
     if divided:
         some = [f"{topic} in {count}" for topic, count in list(divided.items())[:SHOWN]]
         terminal.print(
-            f"The plan leaves {len(divided)} topics in several components, and a message must be "
-            f"published in each (entries.csv): {_list(some, len(divided))}.",
+            f"The plan leaves {len(divided)} {'topic' if len(divided) == 1 else 'topics'} in "
+            "several components, and a message must be published in each (entries.csv): "
+            f"{_list(some, len(divided))}.",
             markup=False,
             soft_wrap=True,
         )
