@@ -27,6 +27,7 @@ BENCHMARKS = (
     "proofs",
     "serve",
     "serve_input",
+    "offload",
 )
 RESULTS = Path(__file__).parent / "results"
 
