@@ -49,6 +49,9 @@ COMMANDS = {
         *("export", "{overlay}", "--workload", "{topics}", "--forests", "{out}.parquet"),
     ),
     "export --mosquitto": ("export", "{overlay}", "--workload", "{topics}", "--mosquitto", "{out}"),
+    "deploy interests": (
+        *("deploy", "interests", "{topics}", "--edges", "{edges}", "--out", "{out}"),
+    ),
     "generate spotify": ("generate", "spotify", "--scale", "0.0001", "--out", "{out}"),
     "generate twitter": ("generate", "twitter", "--scale", "0.0001", "--out", "{out}"),
     "generate music-trace": (
@@ -92,6 +95,7 @@ def inputs(tmp_path_factory):
     fw.Connection(workload).solve("gm").save(home / "overlay")
     (home / "plays").write_text("topic,timestamp\na,1\n")
     (home / "follows").write_text("subscriber,topic\nx,a\n")
+    (home / "edges").write_text("subscriber,edge\ns0,a\ns1,b\n")
     return home
 
 

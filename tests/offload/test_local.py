@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import paho.mqtt.client as mqtt
 import pytest
 import trustme
 from tests.offload.networks import (
@@ -216,6 +217,38 @@ def test_only_loopback_is_run_here(local):
         local(folder)
 
 
+def test_what_mosquitto_reads_again_needs_no_restart(local, tmp_path):
+    folder = chain(["a", "b"], ["x"])
+    network = local(folder)
+    pids = network.pids
+    passwords = tmp_path / "passwords"
+    passwords.touch()
+    subprocess.run(
+        [find_program("mosquitto_passwd"), "-b", str(passwords), "bridge", "secret"], check=True
+    )
+    closed = folder_of(
+        folder.network, Options(passwords=Passwords(str(passwords), "bridge", "secret")), 2
+    )
+    change = network.apply(closed)
+    assert (change.restarted, change.reloaded) == (("b",), ("a",))
+    network.wait_for_bridges()
+    assert network.pids["a"] == pids["a"]
+    interests = {name: {"x"} for name in ("a", "b")}
+    deliver_everywhere(
+        folder.network, lambda *_: set(interests), interests, username="bridge", password="secret"
+    )
+    for node in folder.network.nodes.values():
+        refused = []
+        client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5)
+        client.on_connect = lambda _c, _d, _f, reason, _p, kept=refused: kept.append(reason)
+        client.connect(node.host, node.port)
+        client.loop_start()
+        wait_until(lambda kept=refused: bool(kept))
+        assert refused[0].is_failure
+        client.disconnect()
+        client.loop_stop()
+
+
 class Load:
     """Publishes every topic at every broker that wants it, round after round, until told to end."""
 
@@ -257,6 +290,7 @@ def change_under_load(network, wanted, changed, before, done):
     Where no broker of a topic's component stopped or restarted, nothing may be lost or doubled.
     """
     touched = {*done.change.restarted, *done.change.stopped, *done.change.started}
+    assert not done.change.reloaded
     staying = {name: wanted.interests[name] for name in before.nodes if name in changed.interests}
     load = Load({name: before.nodes[name] for name in staying}, staying)
     pids = network.pids

@@ -63,7 +63,7 @@ def local(
 
     A broker that ends is started again. When the network is exported again
     with --overwrite, the change is applied: brokers that are new start, those
-    that are gone stop, and only those with another configuration restart.
+    that are gone stop, and only those whose bridges are others restart.
 
     Example: [bold]fanwise deploy local edges/[/bold]
     """
@@ -83,6 +83,62 @@ def local(
         brokers.stop()
         if state is None:
             shutil.rmtree(place, ignore_errors=True)
+
+
+@deploy_app.command("interests")
+def interests(
+    workload: options.Workload,
+    edges: Annotated[
+        Path,
+        typer.Option(
+            help="CSV with the columns subscriber and edge: at which edge broker each client is.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ],
+    out: options.Out,
+    served: Annotated[
+        Path | None,
+        typer.Option(
+            help="A plan of select; topics that it serves are left out.",
+            metavar="PLAN",
+            show_default=False,
+        ),
+    ] = None,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+) -> None:
+    """Gather what clients want at their edge brokers: a workload for connect.
+
+    Its subscribers are the edge brokers; each wants what one of its clients
+    wants. Without --served it has all topics, so that decisions about which of
+    them the back end serves change nothing in the network.
+
+    Example: [bold]fanwise deploy interests clients/ --edges edges.csv --out edges/[/bold]
+    """
+    import fanwise as fw
+    from fanwise.cli.stating import load_workload
+    from fanwise.offload.interests import gather_interests, read_edges
+    from fanwise.planning.families import find_family
+    from fanwise.workload.folders import refuse_existing
+    from fanwise.workload.outputs import WORKLOAD
+
+    inputs = [workload, edges, served]
+    refuse_existing(out, WORKLOAD, overwrite=overwrite, inputs=inputs)
+    loaded = load_workload(workload, find_family("connect"))
+    plan = None if served is None else fw.read_plan(served)
+    gathered = gather_interests(loaded, read_edges(edges), plan)
+    fw.write_workload(gathered, out, overwrite=overwrite)
+    told = {
+        "out": str(out),
+        "edges": gathered.num_subscribers,
+        "topics": gathered.num_topics,
+        "pairs": gathered.num_pairs,
+    }
+    if as_json:
+        console.print_json(told)
+    else:
+        console.out().print(console.facts(str(out), list(told.items())[1:]))
 
 
 def _run(path: Path, folder: Folder, brokers: LocalNetwork, *, as_json: bool) -> None:
@@ -115,6 +171,7 @@ def _run(path: Path, folder: Folder, brokers: LocalNetwork, *, as_json: bool) ->
             "started": change.started,
             "stopped": change.stopped,
             "restarted": change.restarted,
+            "reloaded": change.reloaded,
             "unchanged": len(change.unchanged),
             "seconds": round(time.monotonic() - began, 3),
         }
@@ -127,6 +184,7 @@ def _run(path: Path, folder: Folder, brokers: LocalNetwork, *, as_json: bool) ->
                     ("started", change.started),
                     ("stopped", change.stopped),
                     ("restarted", change.restarted),
+                    ("reloaded", change.reloaded),
                 )
             ]
             console.warn(

@@ -166,6 +166,7 @@ def _describe(out: Path, exported: Exported) -> dict[str, Any]:
         "started": change.started,
         "stopped": change.stopped,
         "restarted": change.restarted,
+        "reloaded": change.reloaded,
         "unchanged": len(change.unchanged),
         "fewest_restarts": exported.is_least,
     }
@@ -185,6 +186,7 @@ def _tell(out: Path, exported: Exported) -> None:
             ("start", _list(change.started)),
             ("stop", _list(change.stopped)),
             ("restart", _list(change.restarted)),
+            ("reload", _list(change.reloaded)),
             ("unchanged", len(change.unchanged)),
             (
                 "ends of bridges",

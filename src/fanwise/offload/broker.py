@@ -18,6 +18,7 @@ STOP_SECONDS = 10.0
 """For a broker to write what it keeps and end; then it is killed."""
 START_SECONDS = 20.0
 LOG = "mosquitto.log"
+CONFIGURATION = "mosquitto.conf"
 _LOG_TYPES = ("error", "warning", "notice", "information", "subscribe")
 
 
@@ -59,24 +60,34 @@ class Broker:
     def start(self) -> None:
         """Start and return; :meth:`wait_until_ready` waits."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        own = [f"log_type {name}" for name in _LOG_TYPES]
-        if os.getuid() == 0:
-            own.append("user root")  # else it gives up root, and may not write to its folder
-        configuration = self._folder / "mosquitto.conf"
-        configuration.touch(mode=0o600)
-        # In front: the rest may end with a bridge, whose options these would be.
-        lines = "".join(f"{line}\n" for line in own)
-        configuration.write_text(lines + self.text, encoding="utf-8", newline="")
+        self._write()
         with self.log.open("ab") as log:
             self._read_up_to, self._rest = log.tell(), b""
             self._process = subprocess.Popen(
-                [*_die_with_us(), find_mosquitto(), "-c", configuration.name],
+                [*_die_with_us(), find_mosquitto(), "-c", CONFIGURATION],
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C is for us: brokers end in order
             )
+
+    def _write(self) -> None:
+        own = [f"log_type {name}" for name in _LOG_TYPES]
+        if os.getuid() == 0:
+            own.append("user root")  # else it gives up root, and may not write to its folder
+        configuration = self._folder / CONFIGURATION
+        configuration.touch(mode=0o600)
+        # In front: the rest may end with a bridge, whose options these would be.
+        lines = "".join(f"{line}\n" for line in own)
+        configuration.write_text(lines + self.text, encoding="utf-8", newline="")
+
+    def reload(self, text: str) -> None:
+        """Have it read a configuration that differs only in what it reads again while it runs."""
+        self.text = text
+        self._write()
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGHUP)
 
     def wait_until_ready(self) -> None:
         """Return when it listens.

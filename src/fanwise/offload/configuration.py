@@ -26,6 +26,32 @@ KEEPALIVE_SECONDS = 10
 RESTART_SECONDS = "1 2"
 """Shortest and longest wait before a bridge tries again. One number alone waits 5 s in 2.0.11."""
 
+RELOADED = frozenset(
+    {
+        "allow_anonymous",
+        "password_file",
+        "autosave_interval",
+        "max_queued_messages",
+        "max_queued_bytes",
+        "max_inflight_messages",
+        "log_timestamp_format",
+    }
+)
+"""What Mosquitto 2.0.11 reads again on SIGHUP, of what is written here. Bridges are not."""
+
+
+def needs_restart(old: str, new: str) -> bool:
+    """Whether a broker must start anew for a configuration; else SIGHUP will do."""
+    return _lasting(old) != _lasting(new)
+
+
+def _lasting(text: str) -> list[str]:
+    return [
+        line
+        for line in text.splitlines()
+        if not line.startswith("#") and line.partition(" ")[0] not in RELOADED
+    ]
+
 
 def write_configuration(network: Network, node: Node, options: Options) -> str:
     """Return the text of a broker's configuration."""

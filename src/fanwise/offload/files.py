@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fanwise.errors import InputError
-from fanwise.offload.configuration import write_configuration
+from fanwise.offload.configuration import needs_restart, write_configuration
 from fanwise.offload.hosting import COMPOSE_FILE, UNIT, UNIT_FILE, write_compose
 from fanwise.offload.network import Bridge, Entry, Network, Node
 from fanwise.offload.options import Options
@@ -64,11 +64,15 @@ class Folder:
 
 @dataclass(frozen=True)
 class Change:
-    """Brokers by what becomes of them when a network takes the place of another."""
+    """Brokers by what becomes of them when a network takes the place of another.
+
+    ``reloaded`` are those whose configuration differs only in what Mosquitto reads again on SIGHUP.
+    """
 
     started: tuple[str, ...]
     stopped: tuple[str, ...]
     restarted: tuple[str, ...]
+    reloaded: tuple[str, ...]
     unchanged: tuple[str, ...]
 
 
@@ -76,10 +80,12 @@ def compare(before: Folder | None, after: Folder) -> Change:
     """Tell what becomes of each broker: who has another configuration must start anew."""
     old = {} if before is None else _texts_by_node(before)
     new = _texts_by_node(after)
+    differing = [name for name in new if name in old and old[name] != new[name]]
     return Change(
         started=tuple(name for name in new if name not in old),
         stopped=tuple(name for name in old if name not in new),
-        restarted=tuple(name for name in new if name in old and old[name] != new[name]),
+        restarted=tuple(name for name in differing if needs_restart(old[name], new[name])),
+        reloaded=tuple(name for name in differing if not needs_restart(old[name], new[name])),
         unchanged=tuple(name for name in new if old.get(name) == new[name]),
     )
 

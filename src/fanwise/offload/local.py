@@ -17,8 +17,8 @@ from fanwise.offload.network import Network, Node, client_id
 PATIENCE = 60.0
 """Seconds until bridges that are not up are given up."""
 PAUSE = 0.02
-RESTART_PAUSE = 0.5
-"""Seconds before a broker that has ended is started again."""
+RESTART_PAUSE = 1.0
+"""Seconds from one start of a broker that ends by itself to the next."""
 _SUBSCRIBED = re.compile(rb": (fanwise:\S+) 1 (.*)")
 _GONE = re.compile(rb": Client (fanwise:\S+) (?:closed|disconnected|has exceeded)")
 
@@ -43,7 +43,8 @@ class LocalNetwork:
         self._brokers: dict[str, Broker] = {}
         self._last_topic: dict[bytes, bytes] = {}
         self._up: set[bytes] = set()
-        self._start_at: dict[str, float] = {}
+        self._started_at: dict[str, float] = {}
+        self._is_told: set[str] = set()
 
     @property
     def pids(self) -> dict[str, int | None]:
@@ -55,7 +56,7 @@ class LocalNetwork:
         return sorted(name.decode() for name in self._last_topic.keys() - self._up)
 
     def apply(self, folder: Folder) -> Change:
-        """Make the brokers those of a network; return who was started, stopped and restarted.
+        """Make the brokers those of a network; return what became of each.
 
         Brokers that stop or have another configuration are all stopped before one is started: in
         between, no topic has old and new links at once, which could be a loop.
@@ -78,6 +79,8 @@ class LocalNetwork:
             if (network.nodes[name].host, network.nodes[name].port) not in ours
         )
         self._halt([*change.stopped, *change.restarted])
+        for name in change.reloaded:
+            self._brokers[name].reload(folder.texts[network.nodes[name].file])
         for name in change.stopped:
             self._brokers.pop(name).remove()
         for name in moved:
@@ -97,7 +100,7 @@ class LocalNetwork:
     def _start(self, name: str) -> None:
         assert self._folder is not None
         network = self._folder.network
-        self._start_at.pop(name, None)
+        self._started_at[name] = time.monotonic()
         self._up -= {
             client_id(network, bridge).encode()
             for bridge in network.bridges
@@ -110,18 +113,21 @@ class LocalNetwork:
         for name, broker in self._brokers.items():
             for line in broker.new_lines():
                 self._read_line(line)
-            if name in self._start_at:
-                if time.monotonic() >= self._start_at[name]:
-                    self._start(name)
-            elif not broker.is_running:
-                status = broker.status
-                how = f"with status {status}" if status is None or status >= 0 else (
-                    f"by signal {-status}"
-                )  # fmt: skip
-                if not is_free(broker.node.host, broker.node.port):
-                    how += f"; its port is taken by {name_listener(broker.node.port)}"
-                self._tell(name, f"ended {how}, starting it again ({broker.last_words()})")
-                self._start_at[name] = time.monotonic() + RESTART_PAUSE
+            if not broker.is_running:
+                self._bring_back(name, broker)
+
+    def _bring_back(self, name: str, broker: Broker) -> None:
+        """Start a broker again at once, but not one that ends over and over."""
+        if name not in self._is_told:
+            self._is_told.add(name)
+            status = broker.status or 0
+            how = f"by signal {-status}" if status < 0 else f"with status {status}"
+            if not is_free(broker.node.host, broker.node.port):
+                how += f"; its port is taken by {name_listener(broker.node.port)}"
+            self._tell(name, f"ended {how}, starting it again ({broker.last_words()})")
+        if time.monotonic() >= self._started_at[name] + RESTART_PAUSE:
+            self._is_told.discard(name)
+            self._start(name)
 
     def _read_line(self, line: bytes) -> None:
         if found := _SUBSCRIBED.search(line):
