@@ -219,7 +219,7 @@ def test_ours_is_replaced_and_only_ours(run, inputs, tmp_path, name, monkeypatch
 @pytest.mark.parametrize("name", [name for name in EVERY if not IS_FILE[name]])
 def test_an_output_of_another_kind_is_not_replaced(run, inputs, tmp_path, name):
     """A plan is no workload, a workload no plan, a picture neither."""
-    kinds = {"topics": ("generate", "ingest", "sample"),
+    kinds = {"topics": ("generate", "ingest", "sample", "deploy interests"),
              "plan": ("select", "provision", "connect", "assign", "wire")}  # fmt: skip
     for other, writers in kinds.items():
         if name.startswith(writers) and name != "generate music-trace":
