@@ -129,6 +129,21 @@ def test_places_are_as_told():
         wire_network(wanted.workload, wanted.plan, Options(first_port=65_530))
 
 
+def test_ports_stay_unless_another_first_port_is_asked_for(tmp_path):
+    wanted = plan_for(random_interests(np.random.default_rng(3)))
+    changed = plan_for({"new": {"t/1"}} | wanted.interests)
+    out = tmp_path / "n"
+
+    def ports(some, **options):
+        done = export_network(some.plan, some.workload, out, Options(**options), overwrite=True)
+        return [node.port for node in done.folder.network.nodes.values()]
+
+    assert ports(wanted, first_port=4000) == list(range(4000, 4012))
+    assert ports(wanted) == list(range(4000, 4012))
+    assert ports(changed, first_port=4000) == [4012, *range(4000, 4012)]
+    assert ports(changed, first_port=5000) == list(range(5000, 5013))
+
+
 def test_plans_of_other_families_are_refused():
     wanted = plan_for(random_interests(np.random.default_rng(3)))
     plan = fw.Selection(wanted.workload, tau=1.0, capacity="50%").solve("greedy")

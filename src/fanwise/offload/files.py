@@ -132,6 +132,7 @@ def write_network(
         "bridges": len(network.bridges),
         "topics": len({entry.topic for entry in network.entries}),
         "divided_topics": len(network.divided),
+        "first_port": network.first_port,
         "files": sorted(files),
     }
     with atomic_folder(path, NETWORK, overwrite=overwrite) as folder:
@@ -219,7 +220,7 @@ def read_network(path: Path) -> Folder:
     )
     texts = {node.file: _read(path / f"{node.file}.conf") for node in nodes.values()}
     return Folder(
-        Network(nodes, bridges, entries),
+        Network(nodes, bridges, entries, _whole(path, NETWORK_FILE, header.get("first_port"))),
         str(header.get("generation")),
         _whole(path, NETWORK_FILE, header.get("number")),
         texts,

@@ -71,7 +71,7 @@ class LocalNetwork:
         network = folder.network
         _refuse_elsewhere(network.nodes.values())
         change = compare(self._folder, folder)
-        moved = {*change.started, *change.restarted}
+        moved = [*change.started, *change.restarted]
         ours = {(one.node.host, one.node.port) for one in self._brokers.values()}
         _refuse_taken(
             network.nodes[name]
@@ -125,7 +125,7 @@ class LocalNetwork:
             if not is_free(broker.node.host, broker.node.port):
                 how += f"; its port is taken by {name_listener(broker.node.port)}"
             self._tell(name, f"ended {how}, starting it again ({broker.last_words()})")
-        if time.monotonic() >= self._started_at[name] + RESTART_PAUSE:
+        if time.monotonic() >= self._started_at.get(name, 0.0) + RESTART_PAUSE:
             self._is_told.discard(name)
             self._start(name)
 

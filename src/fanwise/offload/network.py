@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from fanwise.offload.options import FIRST_PORT
+
 
 @dataclass(frozen=True)
 class Node:
@@ -40,11 +42,13 @@ class Network:
     """Edge brokers by name, bridges between them, and where messages enter.
 
     Every topic's bridges make a forest over the brokers that want it: nothing loops or doubles.
+    ``first_port`` is the one from which on brokers were given theirs.
     """
 
     nodes: Mapping[str, Node]
     bridges: tuple[Bridge, ...]
     entries: tuple[Entry, ...]
+    first_port: int = FIRST_PORT
 
     def bridges_at(self, node: str) -> Iterator[Bridge]:
         """Yield the bridges that are configured at a broker."""

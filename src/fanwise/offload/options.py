@@ -49,6 +49,8 @@ class Options:
     ----------
     host
         Where nodes listen that ``places`` does not tell.
+    first_port
+        From which port on; None: where they were, or from ``FIRST_PORT`` on.
     listen
         Address to bind to, if it is not the host.
     places
@@ -56,7 +58,7 @@ class Options:
     """
 
     host: str = LOOPBACK
-    first_port: int = FIRST_PORT
+    first_port: int | None = None
     listen: str | None = None
     places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     tls: Tls | None = None
@@ -83,7 +85,7 @@ def read_options(path: Path) -> Options:
     table = _Table(path, "", found)
     options = Options(
         host=table.text("host", LOOPBACK),
-        first_port=table.port("first_port", FIRST_PORT),
+        first_port=table.port("first_port"),
         listen=table.text("listen", "") or None,
         places={
             name: _place(path, name, place) for name, place in table.table("nodes").content.items()
@@ -152,8 +154,11 @@ class _Table:
     def file(self, name: str) -> str:
         return str(self._path.parent.absolute() / self.text(name))
 
-    def port(self, name: str, default: int) -> int:
-        value = self._get(name, default)
+    def port(self, name: str) -> int | None:
+        if name not in self.content:
+            self._asked.add(name)
+            return None
+        value = self._get(name, None)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 65536:
             raise self._wrong(name, "a port, 1 to 65535")
         return value

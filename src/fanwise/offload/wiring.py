@@ -10,7 +10,7 @@ from fanwise.errors import InputError, PlanError
 from fanwise.offload.covers import cover_links
 from fanwise.offload.names import check_topics, name_files
 from fanwise.offload.network import Bridge, Entry, Network, Node
-from fanwise.offload.options import Options
+from fanwise.offload.options import FIRST_PORT, Options
 from fanwise.offload.trees import Bridging, Link, span_topics
 from fanwise.planning.plan import Plan
 from fanwise.workload.topic import TopicWorkload
@@ -47,7 +47,8 @@ def wire_network(
     topics = workload.topic_names.to_pylist()
     names = workload.subscriber_names.to_pylist()
     check_topics(topics)
-    nodes = place_nodes(names, options, {} if previous is None else previous.nodes)
+    first_port = options.first_port or (previous.first_port if previous else FIRST_PORT)
+    nodes = place_nodes(names, options, first_port, previous)
     links_before = None if previous is None else _translate(previous, overlay, names, topics)
     trees = span_topics(overlay, links_before)
     carried: dict[Link, list[int]] = {}
@@ -64,11 +65,17 @@ def wire_network(
     ]
     entries_before = {} if previous is None else _entries_of(previous)
     entries = tuple(_find_entries(overlay, trees, names, topics, entries_before))
-    return Wired(Network(nodes, tuple(bridges), entries), is_least)
+    return Wired(Network(nodes, tuple(bridges), entries, first_port), is_least)
 
 
-def place_nodes(names: list[str], options: Options, before: Mapping[str, Node]) -> dict[str, Node]:
-    """Return where each node listens: as told, where it was, else at the next free port."""
+def place_nodes(
+    names: list[str], options: Options, first_port: int, previous: Network | None
+) -> dict[str, Node]:
+    """Return where each node listens: as told, where it was, else at the next free port.
+
+    With another first port than before, nodes get new ports.
+    """
+    before = {} if previous is None else previous.nodes
     unknown = sorted(set(options.places) - set(names))
     if unknown:
         raise InputError(
@@ -76,14 +83,15 @@ def place_nodes(names: list[str], options: Options, before: Mapping[str, Node]) 
         )
     files = name_files(names, {name: node.file for name, node in before.items()})
     places = dict(options.places)
-    for name in names:
-        node = before.get(name)
-        if name not in places and node is not None and node.host == options.host:
-            places[name] = (node.host, node.port)
+    if previous is not None and previous.first_port == first_port:
+        for name in names:
+            node = before.get(name)
+            if name not in places and node is not None and node.host == options.host:
+                places[name] = (node.host, node.port)
     taken = set(places.values())
     if len(taken) < len(places):
         raise InputError("two nodes have the same host and port; give each one of its own.")
-    port = options.first_port
+    port = first_port
     for name in names:
         if name in places:
             continue
@@ -92,7 +100,7 @@ def place_nodes(names: list[str], options: Options, before: Mapping[str, Node]) 
         if port > LAST_PORT:
             raise PlanError(
                 f"{len(names)} brokers need more ports than there are from "
-                f"{options.first_port} on; choose a smaller first port or several hosts."
+                f"{first_port} on; choose a smaller first port or several hosts."
             )
         places[name] = (options.host, port)
         taken.add(places[name])
