@@ -29,6 +29,7 @@ BENCHMARKS = (
     "serve",
     "serve_input",
     "serve_state",
+    "offload",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -31,6 +31,7 @@ COMMANDS = (
     "report",
     "reproduce",
     "export",
+    "deploy",
     "serve",
     "decisions",
     "doctor",
