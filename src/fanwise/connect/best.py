@@ -255,7 +255,7 @@ def _further_starts(search: BestSearch, first: IntArray) -> Iterator[Start]:
     if problem.degree_budget is None:
         return
     if search.problem.network.counting_work <= MAX_GREEDY_WORK:
-        yield Start(lambda: complete_greedily(problem, first, is_over=search.run.is_over), 1)
+        yield Start(lambda: complete_greedily(problem, first, is_over=_clock(search)), 1)
     yield Start(lambda: _gpa(search), 2)
     yield Start(links_of(random_overlays.solve_maximum), 1)
     yield Start(links_of(spidercast.solve), 3)
