@@ -222,8 +222,9 @@ class Executor:
         ConflictError
             If it is not the newest that is pending, or is being applied already.
         """
+        decision = self._get(hash)
         self._refuse_dry()
-        decision, pending = self._get(hash), self._store.pending()
+        pending = self._store.pending()
         if pending is None or pending.hash != hash:
             newest = "nothing is pending" if pending is None else f"{pending.hash} is pending"
             raise ConflictError(f"Decision {hash} is {self._say_state(decision)}; {newest}.")
@@ -263,8 +264,8 @@ class Executor:
         ConflictError
             If it was never in force, is in force, or another is being applied.
         """
-        self._refuse_dry()
         decision = self._get(hash)
+        self._refuse_dry()
         target = self._store.find_applied(hash)
         if target is None:
             state = self._say_state(decision)
