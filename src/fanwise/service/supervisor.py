@@ -26,6 +26,7 @@ from fanwise.service.analyzer.silent import InForce
 from fanwise.service.analyzer.workloads import Traffic
 from fanwise.service.configuration.model import Configuration, MqttSource
 from fanwise.service.executor.applying import Assessment, Executor
+from fanwise.service.executor.errors import OutputError
 from fanwise.service.monitor.ledger import NEVER, Ledger
 from fanwise.service.monitor.receiver import ReceiverProcess, ReceiverStatus
 from fanwise.service.monitor.snapshot import read_snapshot
@@ -104,8 +105,8 @@ class Listener:
     def note_delivered(self, foretold: float, delivered: float) -> None:
         """Hear what a decision was worth on what came, and what was foretold."""
 
-    def note_failure(self, output: str) -> None:
-        """Hear of an output that could not be told."""
+    def note_failure(self, output: str, kind: str) -> None:
+        """Hear of an output that could not be told, and why in a word."""
 
 
 class Supervisor:
@@ -414,7 +415,8 @@ class Supervisor:
             duplicates=receiver.doubles,
             redelivered=receiver.again,
             received=receiver.received,
-            lag=time.monotonic() - stream.last_input,
+            lag=self._lag(totals["last"]),
+            idle=time.monotonic() - stream.last_input,
             backlog=bytes_waiting(self.folder.spool),
             batch=totals["batch"],
             batch_seconds=stream.batch_seconds,
@@ -422,6 +424,11 @@ class Supervisor:
             subscriptions=totals["subscriptions"],
             last=totals["last"] if totals["last"] > NEVER else None,
         )
+
+    @staticmethod
+    def _lag(last: int) -> float | None:
+        """Return how old the newest counted event is, in seconds; None before the first."""
+        return max(0.0, (_now() - last) / 1e6) if last > NEVER else None
 
     # Looking after things
 
@@ -443,9 +450,9 @@ class Supervisor:
             if part != "stream":
                 setattr(self.health, part, "")
 
-    def _note_attempt(self, output: str, error: str | None) -> None:
+    def _note_attempt(self, output: str, error: OutputError | None) -> None:
         if error is not None:
-            self.listener.note_failure(output)
+            self.listener.note_failure(output, error.kind)
 
     def _note_store(self, error: StoreUnavailable) -> None:
         self.health.store = str(error)

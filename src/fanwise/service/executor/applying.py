@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fanwise.service.executor.announcing import Output
-from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
+from fanwise.service.executor.errors import ConflictError, OutputError, UnknownDecisionError
 from fanwise.service.executor.guardrails import Case, find_refusals
 from fanwise.service.executor.outbox import Outbox
 from fanwise.service.executor.settings import Execute
@@ -118,7 +118,7 @@ class Executor:
         outputs: Sequence[Output] | None = None,
         now: Callable[[], int] = read_clock,
         monotonic: Callable[[], float] = time.monotonic,
-        on_attempt: Callable[[str, str | None], None] = lambda name, error: None,
+        on_attempt: Callable[[str, OutputError | None], None] = lambda name, error: None,
         on_closed: Callable[[Application], None] = lambda application: None,
     ) -> None:
         self._store, self._settings = store, settings
