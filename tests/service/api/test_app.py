@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from http.client import HTTPConnection
 from urllib.parse import quote, urlsplit
 
@@ -20,6 +22,7 @@ PATHS = {
     ("GET", "/api/v1/decisions/{hash}/diff"): "read",
     ("GET", "/api/v1/windows"): "read",
     ("GET", "/api/v1/audit"): "read",
+    ("GET", "/api/v1/dead-letters"): "read",
     ("GET", "/api/v1/pins"): "read",
     ("GET", "/api/v1/topics/news"): "read",
     ("GET", "/api/v1/subscribers/bob"): "read",
@@ -361,3 +364,87 @@ def test_what_if_needs_a_token_also_where_reading_is_free(make_clients):
     assert clients.of().get("/api/v1/topics/news").status_code == 200
     assert clients.of().post("/api/v1/what-if", json={}).status_code == 401
     assert clients.of("read").post("/api/v1/what-if", json={}).status_code == 200
+
+
+def test_status_tells_what_is_applied_and_which_output_waits_why(make_clients, tmp_path):
+    clients = make_clients(execute={"retries": {"first_wait": "20s", "longest_wait": "20s"}})
+    (tmp_path / "served.json").mkdir()
+    reader, hash = clients.of("read"), pending(clients)
+    application = clients.service.executor.approve(hash, "ann")
+    status = {}
+    for _ in range(300):
+        status = reader.get("/api/v1/status").json()
+        if status["applying"] and status["applying"][0]["waiting"][0]["error"]:
+            break
+        time.sleep(0.05)
+    (applying,) = status["applying"]
+    assert (applying["hash"], applying["kind"], applying["who"]) == (hash, "apply", "ann")
+    assert re.fullmatch(ISO, applying["opened_at"])
+    (waiting,) = applying["waiting"]
+    assert (waiting["output"], waiting["attempts"]) == ("file", 1)
+    assert "cannot be written" in waiting["error"]
+    assert re.fullmatch(ISO, waiting["next_attempt"])
+    assert status["outputs"][0]["name"] == "file"
+    assert status["outputs"][0]["is_behind"]
+    assert status["dead_letters"] == 0
+    assert clients.of().get("/readyz").status_code == 200
+    assert application.epoch == applying["epoch"]
+
+
+ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+
+
+def test_times_of_the_status_are_written_like_all_others(clients):
+    status = clients.of("read").get("/api/v1/status").json()
+    assert status["windows"]["last"] == {
+        "start": "1970-01-01T00:00:00.000Z",
+        "end": "1970-01-01T01:00:00.000Z",
+    }
+    assert re.fullmatch(ISO, status["input"]["last"])
+    assert status["input"]["lag"] > 10**9
+
+
+def test_dead_letters_are_listed_page_by_page(make_clients, tmp_path):
+    clients = make_clients(execute={"retries": {"attempts": 1}})
+    (tmp_path / "served.json").mkdir()
+    approver = clients.of("approve")
+    for hour in (1, 2, 3):
+        approver.post(f"/api/v1/decisions/{pending(clients)}/approve")
+        close_hour(clients.service, hour, {"cats": hour, "dogs": 9 - hour})
+    reader, seen, cursor = clients.of("read"), [], None
+    while True:
+        begin = {} if cursor is None else {"cursor": cursor}
+        page = reader.get("/api/v1/dead-letters", params={"limit": 2, **begin}).json()
+        seen += page["deliveries"]
+        cursor = page["cursor"]
+        if cursor is None:
+            break
+    assert len(seen) >= 3
+    assert [one["epoch"] for one in seen] == sorted((one["epoch"] for one in seen), reverse=True)
+    assert all("cannot be written" in one["error"] for one in seen)
+    assert {one["output"] for one in seen} == {"file"}
+    assert re.fullmatch(ISO, seen[0]["created_at"])
+    assert reader.get("/api/v1/status").json()["dead_letters"] == len(seen)
+
+
+def test_the_audit_trail_tells_tokens_of_the_same_label_apart(clients):
+    store = clients.service.store
+    made = [store.create_token("admin", "ann", who="test", at=1) for _ in range(2)]
+    for (token, text), topic in zip(made, ("a", "b"), strict=True):
+        headers = {"Authorization": f"Bearer {text}"}
+        anybody = clients.of()
+        anybody.put(f"/api/v1/pins/{topic}", json={"kind": "pin"}, headers=headers)
+        assert anybody.delete(f"/api/v1/pins/{topic}", headers=headers).status_code == 204
+        assert token.id
+    hash = pending(clients)
+    headers = {"Authorization": f"Bearer {made[1][1]}"}
+    clients.of().post(f"/api/v1/decisions/{hash}/approve", headers=headers)
+    entries = clients.of("read").get("/api/v1/audit").json()["entries"]
+    told = {(one["who"], one["what"], one["about"], one["token"]) for one in entries}
+    assert {
+        ("ann", "pin", "a", made[0][0].id),
+        ("ann", "unpin", "a", made[0][0].id),
+        ("ann", "pin", "b", made[1][0].id),
+        ("ann", "approve", hash, made[1][0].id),
+    } <= told
+    assert all(one["token"] is None for one in entries if one["who"] in ("test", "service"))

@@ -172,7 +172,8 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     )
     def approve(person: Approver, hash: Hash) -> bodies.Applied:
         """Put the pending decision in force; its hash must be the one that is pending."""
-        return questions.applied(hash, executor.approve(hash, person.name), WAIT_SECONDS)
+        begun = executor.approve(hash, person.name, person.token)
+        return questions.applied(hash, begun, WAIT_SECONDS)
 
     @app.post(
         "/api/v1/decisions/{hash}/reject", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
@@ -182,14 +183,15 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     ) -> bodies.DecisionBody:
         """Refuse the pending decision; what is in force stays."""
         why = "" if reason is None else reason.why
-        return bodies.DecisionBody.of(executor.reject(hash, person.name, why))
+        return bodies.DecisionBody.of(executor.reject(hash, person.name, why, person.token))
 
     @app.post(
         "/api/v1/decisions/{hash}/rollback", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
     )
     def roll_back(person: Approver, hash: Hash) -> bodies.Applied:
         """Put an earlier decision, which was in force once, in force again."""
-        return questions.applied(hash, executor.roll_back(hash, person.name), WAIT_SECONDS)
+        begun = executor.roll_back(hash, person.name, person.token)
+        return questions.applied(hash, begun, WAIT_SECONDS)
 
     @app.get("/api/v1/windows", tags=["history"])
     def list_windows(person: Reader, limit: Limit, cursor: Cursor = None) -> bodies.WindowPage:
@@ -207,6 +209,16 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
             entries=list(map(bodies.AuditBody.of, found.rows)), cursor=found.cursor
         )
 
+    @app.get("/api/v1/dead-letters", tags=["history"])
+    def list_dead_letters(
+        person: Reader, limit: Limit, cursor: Cursor = None
+    ) -> bodies.DeadLetterPage:
+        """What outputs could not be told although it was tried for long, newest first."""
+        found = store.dead_letters(limit, cursor)
+        return bodies.DeadLetterPage(
+            deliveries=list(map(bodies.DeliveryBody.of, found.rows)), cursor=found.cursor
+        )
+
     @app.get("/api/v1/pins", tags=["pins"])
     def list_pins(person: Reader) -> list[bodies.PinBody]:
         """Topics that are fixed by hand."""
@@ -215,14 +227,16 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     @app.put("/api/v1/pins/{topic:text}", tags=["pins"])
     def set_pin(person: Admin, topic: Name, pin: bodies.PinRequest) -> bodies.PinBody:
         """Always serve a topic, or never, from the next decision on."""
-        return bodies.PinBody.of(
-            store.set_pin(topic, pin.kind, who=person.name, at=questions.now())
+        made = store.set_pin(
+            topic, pin.kind, who=person.name, at=questions.now(), token=person.token
         )
+        return bodies.PinBody.of(made)
 
     @app.delete("/api/v1/pins/{topic:text}", tags=["pins"], status_code=204, responses=UNKNOWN)
     def remove_pin(person: Admin, topic: Name) -> Response:
         """Leave a topic to the numbers again."""
-        if not store.remove_pin(topic, who=person.name, at=questions.now()):
+        done = store.remove_pin(topic, who=person.name, at=questions.now(), token=person.token)
+        if not done:
             return _say(404, "This topic is neither pinned nor excluded.")
         return Response(status_code=204)
 

@@ -61,14 +61,21 @@ class Questions:
             in_force=None if current is None else bodies.DecisionBody.of(current),
             pending=None if pending is None else bodies.DecisionBody.of(pending),
             epoch=executor.epoch,
-            outputs=[asdict(output) for output in executor.outputs],
-            input=asdict(found),
-            windows={
-                "length": windows.length,
-                "slide": windows.slide or windows.length,
-                "lateness": windows.lateness,
-                "last": None if newest is None else asdict(newest.window),
-            },
+            applying=[
+                bodies.ApplyingBody.of(one, executor.waiting) for one in executor.applying
+            ],
+            outputs=[
+                bodies.OutputBody(**asdict(one), is_behind=one.name in executor.unaware)
+                for one in executor.outputs
+            ],
+            dead_letters=self._store.count_dead_letters(),
+            input=bodies.InputBody(**asdict(found)),
+            windows=bodies.WindowsBody(
+                length=windows.length,
+                slide=windows.slide or windows.length,
+                lateness=windows.lateness,
+                last=None if newest is None else bodies.WindowBody.of(newest.window),
+            ),
             decisions=self._store.count_decisions(),
             you=role,
         )

@@ -212,7 +212,7 @@ class Executor:
         self._consider()
         return self._store.decision(kept.number) or kept
 
-    def approve(self, hash: str, who: str) -> Application:
+    def approve(self, hash: str, who: str, token: str | None = None) -> Application:
         """Begin to apply the pending decision, which must have this hash.
 
         Raises
@@ -228,10 +228,12 @@ class Executor:
         if pending is None or pending.hash != hash:
             newest = "nothing is pending" if pending is None else f"{pending.hash} is pending"
             raise ConflictError(f"Decision {hash} is {self._say_state(decision)}; {newest}.")
-        entry = AuditEntry(self._now(), who, "approve", hash)
+        entry = AuditEntry(self._now(), who, "approve", hash, token=token)
         return self._open(pending, "apply", entry)
 
-    def reject(self, hash: str, who: str, why: str = "") -> Decision:
+    def reject(
+        self, hash: str, who: str, why: str = "", token: str | None = None
+    ) -> Decision:
         """Reject the pending decision; if it is being applied, that is given up.
 
         Raises
@@ -243,7 +245,7 @@ class Executor:
         """
         decision = self._get(hash)
         because = f"rejected by {who}" + (f": {why}" if why else "")
-        entry = AuditEntry(self._now(), who, "reject", hash, why)
+        entry = AuditEntry(self._now(), who, "reject", hash, why, token=token)
         try:
             for one in self._find_open():
                 if one.hash == hash and one.number is not None:
@@ -254,7 +256,7 @@ class Executor:
         except StaleError as error:
             raise ConflictError(str(error)) from None
 
-    def roll_back(self, hash: str, who: str) -> Application:
+    def roll_back(self, hash: str, who: str, token: str | None = None) -> Application:
         """Begin to apply an earlier decision again.
 
         Raises
@@ -272,7 +274,8 @@ class Executor:
             raise ConflictError(f"Decision {hash} is {state} and was never in force.")
         if target.state == "in-force":
             raise ConflictError(f"Decision {hash} is in force already.")
-        return self._open(target, "roll-back", AuditEntry(self._now(), who, "roll-back", hash))
+        entry = AuditEntry(self._now(), who, "roll-back", hash, token=token)
+        return self._open(target, "roll-back", entry)
 
     def wait(self, epoch: int, seconds: float) -> Application:
         """Return an application when it is closed, or as it is after some seconds."""
