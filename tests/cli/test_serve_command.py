@@ -130,7 +130,7 @@ def test_tokens_are_made_listed_and_revoked(run, here):
     write(here)
     text = run("serve", "token", "create", "--role", "approve", "--label", "ann").out.strip()
     made = run("serve", "token", "create", "--role", "read", "--json").json
-    assert (made["role"], made["label"]) == ("read", "read token")
+    assert (made["role"], made["label"]) == ("read", f"read token {made['id'][:4]}")
     store = Store(here / "fanwise-state" / "store.sqlite")
     kept = {token.label: token for token in store.tokens()}
     store.close()
@@ -146,7 +146,7 @@ def test_tokens_are_made_listed_and_revoked(run, here):
     assert "worthless" in run("serve", "token", "revoke", kept["ann"].id).out
     rows = run("serve", "token", "list", "--json").json["tokens"]
     assert {(row["label"], row["revoked"]) for row in rows} == {
-        ("ann", True), ("read token", True),
+        ("ann", True), (made["label"], True),
     }  # fmt: skip
 
 
@@ -199,3 +199,41 @@ def test_a_day_is_replayed_once_in_a_folder(run, here):
     assert done.status == 2
     assert is_one_line(done.err)
     assert "s: a day was replayed there already" in done.err
+
+
+def test_history_is_exported_without_a_configuration(run, here):
+    service = supervise(here)
+    close_hour(service, 0)
+    service.stop()
+    done = run("serve", "--export", "history", "--state", "state", "--json")
+    assert done.status == 0, done.err
+    assert done.json["rows"]["decisions"] == 1
+    done = run("serve", "--export", "other", "--state", "gone")
+    assert (done.status, is_one_line(done.err)) == (2, True)
+    assert "there is no such state folder" in done.err
+    assert not (here / "gone").exists()
+
+
+def test_options_before_a_subcommand_are_obeyed(run, here):
+    write(here)
+    (here / "other.toml").write_text('state = "elsewhere"\n' + (here / "fanwise.toml").read_text())
+    made = run("serve", "--config", "other.toml", "token", "create", "--role", "read", "--json")
+    assert (here / "elsewhere").is_dir()
+    assert not (here / "fanwise-state").exists()
+    listed = run("serve", "token", "list", "--config", "other.toml", "--json").json["tokens"]
+    assert [one["id"] for one in listed] == [made.json["id"]]
+    listed = run("serve", "--state", "elsewhere", "token", "list", "--json").json["tokens"]
+    assert [one["id"] for one in listed] == [made.json["id"]]
+    both = run("serve", "--config", "fanwise.toml", "token", "list", "--config", "other.toml")
+    assert made.json["id"] in both.out, "the nearer one counts"
+    for given in (["--demo"], ["--check"], ["--port", "1"], ["--init", "a"], ["--export", "b"]):
+        refused = run("serve", *given, "token", "list")
+        assert (refused.status, refused.out) == (2, "")
+        assert is_one_line(refused.err)
+        assert given[0] in refused.err
+
+
+def test_labels_that_are_taken_are_refused(run, here):
+    write(here)
+    done = run("serve", "token", "create", "--role", "read", "--label", "policy")
+    assert (done.status, is_one_line(done.err)) == (2, True)

@@ -61,9 +61,7 @@ class Questions:
             in_force=None if current is None else bodies.DecisionBody.of(current),
             pending=None if pending is None else bodies.DecisionBody.of(pending),
             epoch=executor.epoch,
-            applying=[
-                bodies.ApplyingBody.of(one, executor.waiting) for one in executor.applying
-            ],
+            applying=[bodies.ApplyingBody.of(one, executor.waiting) for one in executor.applying],
             outputs=[
                 bodies.OutputBody(**asdict(one), is_behind=one.name in executor.unaware)
                 for one in executor.outputs

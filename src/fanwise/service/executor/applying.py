@@ -231,9 +231,7 @@ class Executor:
         entry = AuditEntry(self._now(), who, "approve", hash, token=token)
         return self._open(pending, "apply", entry)
 
-    def reject(
-        self, hash: str, who: str, why: str = "", token: str | None = None
-    ) -> Decision:
+    def reject(self, hash: str, who: str, why: str = "", token: str | None = None) -> Decision:
         """Reject the pending decision; if it is being applied, that is given up.
 
         Raises
