@@ -237,3 +237,92 @@ def test_labels_that_are_taken_are_refused(run, here):
     write(here)
     done = run("serve", "token", "create", "--role", "read", "--label", "policy")
     assert (done.status, is_one_line(done.err)) == (2, True)
+
+
+def test_check_lists_everything_that_is_not_there_with_its_line(run, here):
+    path = write(
+        here,
+        """\
+[store]
+url = "mysql://bob:hunter2@host/x?password=hunter2"
+
+[source]
+kind = "folder"
+publications = "gone"
+subscriptions = "gone too"
+
+[monitor]
+snapshot = "nothing.csv"
+
+[decide]
+tau = 2
+capacity = "10%"
+
+[price]
+catalog = "prices.csv"
+
+[execute]
+mode = "auto"
+
+[[execute.webhook]]
+url = "https://example.org/"
+secret_file = "secret"
+
+[[execute.mqtt]]
+password_file = "password"
+tls_ca = "ca.pem"
+""",
+    )
+    (here / "password").write_text("\n")
+    done = run("serve", "--check", "--json")
+    assert done.status == 2
+    lines = {one["line"]: one["text"] for one in done.json["mistakes"]}
+    assert sorted(lines) == [2, 6, 7, 10, 17, 24, 27, 28]
+    assert "hunter2" not in done.out
+    for line, words in (
+        (2, "store.url: "), (6, "source.publications: there is no folder"), (7, "gone too"),
+        (10, "monitor.snapshot"), (17, "prices.csv"), (24, "execute.webhook.0.secret_file"),
+        (27, "there is no secret in"), (28, "ca.pem cannot be read"),
+    ):  # fmt: skip
+        assert words in lines[line], lines[line]
+    refused = run("serve", "--config", path)
+    assert (refused.status, is_one_line(refused.err)) == (2, True)
+
+
+def test_check_passes_where_everything_is_there(run, here):
+    (here / "secret").write_text("s3cret\n")
+    (here / "prices.csv").write_text("name,price,bandwidth\nsmall,0.1,1e9\n")
+    path = write(here)
+    path.write_text(
+        path.read_text() + '[store]\nurl = "sqlite:///history.sqlite"\n[[execute.webhook]]\n'
+        'url = "https://example.org/"\nsecret_file = "secret"\n'
+    )
+    done = run("serve", "--check")
+    assert done.status == 0, done.err
+    assert not (here / "history.sqlite").exists()
+    assert run("serve", "token", "create", "--role", "read").status == 0
+    assert (here / "history.sqlite").exists()
+
+
+@pytest.mark.parametrize("more", [[], ["--demo"]])
+def test_other_machines_are_not_served_in_the_clear_by_an_option(run, here, more):
+    write(here)
+    done = run("serve", *more, "--host", "0.0.0.0", "--port", "0")
+    assert (done.status, done.out) == (2, "")
+    assert is_one_line(done.err)
+    assert "plain_http" in done.err
+    assert not (here / "fanwise-state").exists()
+
+
+def test_a_folder_that_was_there_keeps_its_permissions(run, here):
+    shared = here / "shared"
+    shared.mkdir()
+    shared.chmod(0o755)
+    path = write(here)
+    path.write_text('state = "shared"\n' + path.read_text())
+    assert run("serve", "token", "create", "--role", "read").status == 0
+    assert shared.stat().st_mode & 0o777 == 0o755
+    assert (shared / "store.sqlite").stat().st_mode & 0o777 == 0o600, "digests of tokens"
+    path.write_text(path.read_text().replace("shared", "ours"))
+    assert run("serve", "token", "create", "--role", "read").status == 0
+    assert (here / "ours").stat().st_mode & 0o777 == 0o700

@@ -15,7 +15,7 @@ from fanwise.cli import console, options, signals
 from fanwise.errors import FanwiseError, MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
-    from fanwise.service.configuration.model import Configuration
+    from fanwise.service.configuration.model import Configuration, Server
     from fanwise.service.store.store import Store
 
 DEFAULT = Path("fanwise.toml")
@@ -143,12 +143,17 @@ def write_configuration(path: Path, *, as_json: bool) -> None:
 
 def check_configuration(path: Path, *, as_json: bool) -> None:
     """Say everything that is wrong with a configuration; exit status 2 if something is."""
-    from fanwise.service.configuration.reading import ConfigurationError, read_configuration
-    from fanwise.service.supervisor import check_source
+    from fanwise.service.checking import find_wrong
+    from fanwise.service.configuration.reading import (
+        ConfigurationError,
+        place_mistakes,
+        read_configuration,
+    )
 
     mistakes = []
     try:
-        check_source(read_configuration(path))
+        wrong = [(one.place, one.text) for one in find_wrong(read_configuration(path))]
+        mistakes = [{"line": line, "text": text} for line, text in place_mistakes(path, wrong)]
     except ConfigurationError as error:
         mistakes = [{"line": one.line, "text": one.text} for one in error.mistakes]
     except FanwiseError as error:
@@ -158,7 +163,7 @@ def check_configuration(path: Path, *, as_json: bool) -> None:
     elif mistakes:
         for one in mistakes:
             line = f"line {one['line']}: " if one["line"] else ""
-            sys.stderr.write(f"{path}: {line}{one['text']}\n")
+            sys.stderr.write(console.printable(f"{path}: {line}{one['text']}") + "\n")
     else:
         console.out().print(f"{path}: nothing is wrong with it.", markup=False)
     if mistakes:
@@ -222,18 +227,27 @@ def _configured(
             name: value for name, value in (("host", host), ("port", port)) if value is not None
         }
     )
+    _refuse_exposure(server)
     changed: dict[str, Any] = {"server": server}
     if state is not None:
         changed["state"] = state.absolute()
     return found.model_copy(update=changed)
 
 
+def _refuse_exposure(server: Server) -> None:
+    exposure = server.find_exposure()
+    if exposure is not None:
+        raise FanwiseError(f"--host: {exposure}.")
+
+
 def _demo(host: str | None, port: int | None, state: Path | None) -> Configuration:
     import tempfile
 
+    from fanwise.service.configuration.model import Server
     from fanwise.service.demo import demo_configuration
     from fanwise.service.state import StateFolder
 
+    _refuse_exposure(Server().model_copy(update={"host": host or "127.0.0.1"}))
     if state is not None and StateFolder(state).ledger.exists():
         raise FanwiseError(
             f"{state}: a day was replayed there already; give a new folder, or leave --state out."
@@ -267,12 +281,14 @@ def _open_store(config: Path | None, state: Path | None) -> Store:
     if config is None and state is not None:
         if not state.is_dir():
             raise FanwiseError(f"{state}: there is no such state folder.")
+        StateFolder(state).protect_store()
         return Store(StateFolder(state).store)
     settings = _configured(config or DEFAULT, None, None, state)
     if settings.store.url is not None:
         return Store(settings.store.url)
     folder = StateFolder(settings.state)
     folder.make()
+    folder.protect_store()
     return Store(folder.store)
 
 

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fanwise.errors import FanwiseError, InputError
+from fanwise.errors import FanwiseError
 from fanwise.service.analyzer.deciding import Analyzer, Decided
 from fanwise.service.analyzer.forecasting import DAY
 from fanwise.service.analyzer.silent import InForce
 from fanwise.service.analyzer.workloads import Traffic
+from fanwise.service.checking import check_source
 from fanwise.service.configuration.model import Configuration, MqttSource
 from fanwise.service.executor.applying import Assessment, Executor
 from fanwise.service.executor.errors import OutputError
@@ -40,11 +41,12 @@ from fanwise.service.store.retention import Retention, remove_old
 from fanwise.service.store.rows import WindowTotals
 from fanwise.service.store.store import Store
 from fanwise.service.store.waiting import retrying
-from fanwise.service.tls import check_served, trust
 from fanwise.workload.topic.files import write_workload
 
 if TYPE_CHECKING:
     from fanwise.service.monitor.stream import Stream
+
+__all__ = ["Health", "Latest", "Listener", "Supervisor", "check_source"]
 
 log = logging.getLogger(__name__)
 
@@ -158,6 +160,8 @@ class Supervisor:
 
     def _open_store(self) -> Store:
         url = self.configuration.store.url
+        if url is None:
+            self.folder.protect_store()
         return Store(self.folder.store if url is None else url)
 
     def start(self) -> None:
@@ -491,27 +495,3 @@ def _keep_newest(folder: Path, count: int) -> None:
 
 def _now() -> int:
     return time.time_ns() // 1000
-
-
-def check_source(configuration: Configuration) -> None:
-    """Refuse what can be known to be wrong before anything is started.
-
-    Raises
-    ------
-    InputError
-        In one line.
-    """
-    source = configuration.source
-    if source.kind == "folder":
-        for name in ("publications", "subscriptions"):
-            path = getattr(source, name)
-            if path is not None and "://" not in path and not Path(path).is_dir():
-                raise InputError(f"source.{name}: there is no folder {path}; make it first.")
-    if source.kind == "mqtt" and source.tls_ca is not None:
-        trust(source.tls_ca, "source.tls_ca")
-    server = configuration.server
-    if server.tls_certificate is not None and server.tls_key is not None:
-        check_served(server.tls_certificate, server.tls_key)
-    snapshot = configuration.monitor.snapshot
-    if snapshot is not None and not snapshot.exists():
-        raise InputError(f"monitor.snapshot: there is no file {snapshot}.")

@@ -19,7 +19,7 @@ from sqlalchemy import create_engine, text
 from tests.service.decisions import entry, make_decision
 
 from fanwise.service.store import tables, upgrading
-from fanwise.service.store.database import _read_url
+from fanwise.service.store.database import read_url
 from fanwise.service.store.errors import StoreError, StoreUnavailable
 from fanwise.service.store.store import Store
 from fanwise.service.store.waiting import retrying
@@ -93,6 +93,7 @@ def test_sqlite_waits_checks_and_logs_ahead(tmp_path):
     ("url", "says"),
     [
         ("mysql://somebody:secret@host/x", "is no store"),
+        ("mysql://somebody@host/x?password=secret&passfile=secret", "is no store"),
         ("no address", "must look like"),
         ("sqlite://", "is no store"),
         ("sqlite:///:memory:", "is no store"),
@@ -204,7 +205,7 @@ def test_a_kill_within_a_transaction_leaves_nothing_of_it(store_url):
 
 def test_a_store_of_the_first_schema_is_upgraded_with_its_rows(store_url):
     """What was written before entries of the audit trail had a token."""
-    engine = create_engine(_read_url(store_url))
+    engine = create_engine(read_url(store_url))
     with engine.begin() as connection:
         command.upgrade(upgrading.make_config(connection), "0001")
         for statement in (

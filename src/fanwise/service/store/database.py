@@ -70,7 +70,7 @@ class Database:
     """
 
     def __init__(self, url: str | Path) -> None:
-        self._url = _read_url(url)
+        self._url = read_url(url)
         self.place = _name_place(self._url)
         """What to call it in messages; without a password."""
         self.happened: Counter[tuple[str, str]] = Counter()
@@ -167,7 +167,14 @@ def read_counter(connection: Connection, name: str) -> int:
     return int(value)
 
 
-def _read_url(url: str | Path) -> URL:
+def read_url(url: str | Path) -> URL:
+    """Return the address of a database.
+
+    Raises
+    ------
+    StoreError
+        If it is of none that we know; without what may be a secret in it.
+    """
     if isinstance(url, Path):
         return URL.create("sqlite+pysqlite", database=str(url))
     try:
@@ -184,8 +191,9 @@ def _read_url(url: str | Path) -> URL:
         ":memory:",
     ):
         return parsed.set(drivername="sqlite+pysqlite")
+    shown = parsed.set(query={}).render_as_string(hide_password=True)
     raise StoreError(
-        f"{parsed.render_as_string(hide_password=True)}: is no store; write "
+        f"{shown}{'?…' if parsed.query else ''}: is no store; write "
         "postgresql://user@host/database or sqlite:///path."
     )
 
