@@ -98,12 +98,12 @@ def _look_at_outputs(configuration: Configuration) -> Iterator[Wrong]:
             for name in ("secret_file", "password_file"):
                 if (file := getattr(output, name, None)) is not None:
                     yield from _try_secret((*place, name), file)
-            if (authority := output.tls_ca) is not None:
-                yield from _try(
-                    (*place, "tls_ca"),
-                    lambda place, file=authority: trust(file, place),  # type: ignore[misc]
-                    may_pass=True,
-                )
+            if (file := getattr(output, "tls_ca", None)) is not None:
+                yield from _try((*place, "tls_ca"), _trusting(file), may_pass=True)
+
+
+def _trusting(file: Path) -> Callable[[str], object]:
+    return lambda setting: trust(file, setting)
 
 
 def _try_secret(place: Place, file: Path) -> Iterator[Wrong]:

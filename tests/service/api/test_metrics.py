@@ -12,6 +12,7 @@ from tests.service.services import HOUR, close_hour, supervise
 from fanwise.service.api.metrics import OTHER, Metrics, name_reason
 from fanwise.service.executor.errors import OutputError
 from fanwise.service.monitor.ledger import Batch, TopicCount
+from fanwise.service.store.decisions import supersede_pending
 from fanwise.service.store.errors import StoreUnavailable
 
 
@@ -72,11 +73,14 @@ def test_a_change_that_does_not_hold_is_not_counted(service, monkeypatch):
     close_hour(service, 0)
     before = dict(service.store.happened)
     hash = service.store.pending().hash
-    with pytest.raises(ZeroDivisionError), service.store.writing() as connection:
-        from fanwise.service.store.decisions import supersede_pending
 
-        supersede_pending(connection, "why")
-        1 / 0  # noqa: B018
+    def fail():
+        with service.store.writing() as connection:
+            supersede_pending(connection, "why")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert service.store.pending().hash == hash
     assert dict(service.store.happened) == before
 

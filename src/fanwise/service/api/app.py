@@ -16,6 +16,7 @@ from fanwise.errors import FanwiseError, InputError, ParameterError
 from fanwise.service.api import bodies
 from fanwise.service.api.asking import Busy, Questions
 from fanwise.service.api.auth import Person, let_in, requires
+from fanwise.service.api.examples import add_examples
 from fanwise.service.api.known import KnownTokens
 from fanwise.service.api.limits import BoundedRequests, RateLimit
 from fanwise.service.api.metrics import CONTENT_TYPE, Metrics
@@ -261,6 +262,7 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
         """A subscriber in the last window: what it wants, gets, and through which topics."""
         return questions.subscriber(name)
 
+    add_examples(app)
     return app
 
 

@@ -10,9 +10,7 @@ _SECRET_NAMES = re.compile(r"pass|secret|token|key|credential|jaas|user|auth", r
 _FREE = frozenset({"options", "conf"})
 """Tables whose names are those of others: any of them may hold a secret."""
 _USERINFO = re.compile(r"://.*@")
-_SECRETS_IN_TEXT = re.compile(
-    r"((?:pass|pwd|secret|token|key|auth)\w*\s*=\s*)[^&;\s]+", re.IGNORECASE
-)
+_ASSIGNED = re.compile(r"((?:pass|pwd|secret|token|key|auth)\w*\s*=\s*)[^&;\s]+", re.IGNORECASE)
 
 
 def show(place: Sequence[str | int], value: Any) -> str:
@@ -26,4 +24,4 @@ def show(place: Sequence[str | int], value: Any) -> str:
 
 def hide(text: str) -> str:
     """Return a text without names and passwords in addresses, and without what is assigned."""
-    return _SECRETS_IN_TEXT.sub(r"\1…", _USERINFO.sub("://…@", text))
+    return _ASSIGNED.sub(r"\1…", _USERINFO.sub("://…@", text))
