@@ -64,4 +64,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def complain(message: str) -> None:
     """Say on standard error in one line what is wrong."""
-    sys.stderr.write("fanwise: " + " ".join(message.split()) + "\n")
+    from fanwise.formatting import printable
+
+    sys.stderr.write("fanwise: " + printable(" ".join(message.split())) + "\n")

@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fanwise.errors import FanwiseError, InputError
+from fanwise.errors import FanwiseError
 from fanwise.service.analyzer.deciding import Analyzer, Decided
 from fanwise.service.analyzer.forecasting import DAY
 from fanwise.service.analyzer.silent import InForce
 from fanwise.service.analyzer.workloads import Traffic
+from fanwise.service.checking import check_source
 from fanwise.service.configuration.model import Configuration, MqttSource
 from fanwise.service.executor.applying import Assessment, Executor
+from fanwise.service.executor.errors import OutputError
 from fanwise.service.monitor.ledger import NEVER, Ledger
 from fanwise.service.monitor.receiver import ReceiverProcess, ReceiverStatus
 from fanwise.service.monitor.snapshot import read_snapshot
@@ -39,11 +41,12 @@ from fanwise.service.store.retention import Retention, remove_old
 from fanwise.service.store.rows import WindowTotals
 from fanwise.service.store.store import Store
 from fanwise.service.store.waiting import retrying
-from fanwise.service.tls import check_served, trust
 from fanwise.workload.topic.files import write_workload
 
 if TYPE_CHECKING:
     from fanwise.service.monitor.stream import Stream
+
+__all__ = ["Health", "Latest", "Listener", "Supervisor", "check_source"]
 
 log = logging.getLogger(__name__)
 
@@ -104,8 +107,8 @@ class Listener:
     def note_delivered(self, foretold: float, delivered: float) -> None:
         """Hear what a decision was worth on what came, and what was foretold."""
 
-    def note_failure(self, output: str) -> None:
-        """Hear of an output that could not be told."""
+    def note_failure(self, output: str, kind: str) -> None:
+        """Hear of an output that could not be told, and why in a word."""
 
 
 class Supervisor:
@@ -157,6 +160,8 @@ class Supervisor:
 
     def _open_store(self) -> Store:
         url = self.configuration.store.url
+        if url is None:
+            self.folder.protect_store()
         return Store(self.folder.store if url is None else url)
 
     def start(self) -> None:
@@ -414,7 +419,8 @@ class Supervisor:
             duplicates=receiver.doubles,
             redelivered=receiver.again,
             received=receiver.received,
-            lag=time.monotonic() - stream.last_input,
+            lag=self._lag(totals["last"]),
+            idle=time.monotonic() - stream.last_input,
             backlog=bytes_waiting(self.folder.spool),
             batch=totals["batch"],
             batch_seconds=stream.batch_seconds,
@@ -422,6 +428,11 @@ class Supervisor:
             subscriptions=totals["subscriptions"],
             last=totals["last"] if totals["last"] > NEVER else None,
         )
+
+    @staticmethod
+    def _lag(last: int) -> float | None:
+        """Return how old the newest counted event is, in seconds; None before the first."""
+        return max(0.0, (_now() - last) / 1e6) if last > NEVER else None
 
     # Looking after things
 
@@ -443,9 +454,9 @@ class Supervisor:
             if part != "stream":
                 setattr(self.health, part, "")
 
-    def _note_attempt(self, output: str, error: str | None) -> None:
+    def _note_attempt(self, output: str, error: OutputError | None) -> None:
         if error is not None:
-            self.listener.note_failure(output)
+            self.listener.note_failure(output, error.kind)
 
     def _note_store(self, error: StoreUnavailable) -> None:
         self.health.store = str(error)
@@ -484,27 +495,3 @@ def _keep_newest(folder: Path, count: int) -> None:
 
 def _now() -> int:
     return time.time_ns() // 1000
-
-
-def check_source(configuration: Configuration) -> None:
-    """Refuse what can be known to be wrong before anything is started.
-
-    Raises
-    ------
-    InputError
-        In one line.
-    """
-    source = configuration.source
-    if source.kind == "folder":
-        for name in ("publications", "subscriptions"):
-            path = getattr(source, name)
-            if path is not None and "://" not in path and not Path(path).is_dir():
-                raise InputError(f"source.{name}: there is no folder {path}; make it first.")
-    if source.kind == "mqtt" and source.tls_ca is not None:
-        trust(source.tls_ca, "source.tls_ca")
-    server = configuration.server
-    if server.tls_certificate is not None and server.tls_key is not None:
-        check_served(server.tls_certificate, server.tls_key)
-    snapshot = configuration.monitor.snapshot
-    if snapshot is not None and not snapshot.exists():
-        raise InputError(f"monitor.snapshot: there is no file {snapshot}.")

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, FastAPI, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import AfterValidator
 
 from fanwise import __version__
 from fanwise.errors import FanwiseError, InputError, ParameterError
 from fanwise.service.api import bodies
 from fanwise.service.api.asking import Busy, Questions
-from fanwise.service.api.auth import Person, requires
+from fanwise.service.api.auth import Person, let_in, requires
+from fanwise.service.api.examples import add_examples
+from fanwise.service.api.known import KnownTokens
 from fanwise.service.api.limits import BoundedRequests, RateLimit
 from fanwise.service.api.metrics import CONTENT_TYPE, Metrics
+from fanwise.service.api.names import LONGEST_NAME, check_name, use_any_text
 from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
 from fanwise.service.store.errors import StoreUnavailable
 from fanwise.service.store.reading import LARGEST_PAGE
@@ -26,16 +30,23 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+AWAY = "The store does not answer now; try again in a moment."
+"""Where it is, and who we are there, is in the log and in the status alone."""
 WAIT_SECONDS = 10.0
 """How long an approval waits for the outputs before it answers."""
-LONGEST_NAME = 4096
 
 Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The plan's id.")]
-Name = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME)]
+Name = Annotated[
+    str,
+    Path(min_length=1, description=f"Any text of at most {LONGEST_NAME:,} bytes in UTF-8."),
+    AfterValidator(check_name),
+]
 Cursor = Annotated[
     str | None, Query(max_length=200, description="Where the page begins: of the page before.")
 ]
 Reader = Annotated[Person, Depends(requires("read"))]
+Asker = Annotated[Person, Depends(requires("read", is_free=False))]
+"""With a token in any case: the answer takes long."""
 Approver = Annotated[Person, Depends(requires("approve"))]
 Admin = Annotated[Person, Depends(requires("admin"))]
 
@@ -58,6 +69,7 @@ def refuse_unknown(request: Request) -> None:
     known = [one["name"] for one in taken if one["in"] == "query"]
     unknown = sorted(request.query_params.keys() - known)
     if unknown:
+        let_in(request)
         told = f"known are {', '.join(known)}" if known else "leave it out"
         raise HTTPException(422, f"{unknown[0]}: is no parameter of this path; {told}.")
 
@@ -66,6 +78,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": bodies.Error, "description": "The request cannot be read."},
     401: {"model": bodies.Error, "description": "No valid token."},
     403: {"model": bodies.Error, "description": "The token's role is too small."},
+    408: {"model": bodies.Error, "description": "The request did not come to its end."},
     413: {"model": bodies.Error, "description": "The request is too large."},
     422: {"model": bodies.Error, "description": "The request is not as described."},
     429: {"model": bodies.Error, "description": "Too many requests."},
@@ -93,13 +106,17 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
         dependencies=[Depends(refuse_unknown)],
     )
     app.state.store = service.store
+    known = app.state.known = KnownTokens()
     app.state.anonymous_read = server.anonymous_read
     app.state.largest_page = server.largest_page
     app.add_middleware(
         BoundedRequests,
         largest=server.largest_request,
         limit=RateLimit(server.requests_per_minute),
+        identify=lambda header: known.identify(service.store, header),
+        known=known,
     )
+    use_any_text()
     _add_errors(app)
     questions = Questions(service)
     store, executor = service.store, service.executor
@@ -156,7 +173,8 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     )
     def approve(person: Approver, hash: Hash) -> bodies.Applied:
         """Put the pending decision in force; its hash must be the one that is pending."""
-        return questions.applied(hash, executor.approve(hash, person.name), WAIT_SECONDS)
+        begun = executor.approve(hash, person.name, person.token)
+        return questions.applied(hash, begun, WAIT_SECONDS)
 
     @app.post(
         "/api/v1/decisions/{hash}/reject", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
@@ -166,14 +184,15 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     ) -> bodies.DecisionBody:
         """Refuse the pending decision; what is in force stays."""
         why = "" if reason is None else reason.why
-        return bodies.DecisionBody.of(executor.reject(hash, person.name, why))
+        return bodies.DecisionBody.of(executor.reject(hash, person.name, why, person.token))
 
     @app.post(
         "/api/v1/decisions/{hash}/rollback", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
     )
     def roll_back(person: Approver, hash: Hash) -> bodies.Applied:
         """Put an earlier decision, which was in force once, in force again."""
-        return questions.applied(hash, executor.roll_back(hash, person.name), WAIT_SECONDS)
+        begun = executor.roll_back(hash, person.name, person.token)
+        return questions.applied(hash, begun, WAIT_SECONDS)
 
     @app.get("/api/v1/windows", tags=["history"])
     def list_windows(person: Reader, limit: Limit, cursor: Cursor = None) -> bodies.WindowPage:
@@ -191,22 +210,34 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
             entries=list(map(bodies.AuditBody.of, found.rows)), cursor=found.cursor
         )
 
+    @app.get("/api/v1/dead-letters", tags=["history"])
+    def list_dead_letters(
+        person: Reader, limit: Limit, cursor: Cursor = None
+    ) -> bodies.DeadLetterPage:
+        """What outputs could not be told although it was tried for long, newest first."""
+        found = store.dead_letters(limit, cursor)
+        return bodies.DeadLetterPage(
+            deliveries=list(map(bodies.DeliveryBody.of, found.rows)), cursor=found.cursor
+        )
+
     @app.get("/api/v1/pins", tags=["pins"])
     def list_pins(person: Reader) -> list[bodies.PinBody]:
         """Topics that are fixed by hand."""
         return list(map(bodies.PinBody.of, store.pins()))
 
-    @app.put("/api/v1/pins/{topic:path}", tags=["pins"])
+    @app.put("/api/v1/pins/{topic:text}", tags=["pins"])
     def set_pin(person: Admin, topic: Name, pin: bodies.PinRequest) -> bodies.PinBody:
         """Always serve a topic, or never, from the next decision on."""
-        return bodies.PinBody.of(
-            store.set_pin(topic, pin.kind, who=person.name, at=questions.now())
+        made = store.set_pin(
+            topic, pin.kind, who=person.name, at=questions.now(), token=person.token
         )
+        return bodies.PinBody.of(made)
 
-    @app.delete("/api/v1/pins/{topic:path}", tags=["pins"], status_code=204, responses=UNKNOWN)
+    @app.delete("/api/v1/pins/{topic:text}", tags=["pins"], status_code=204, responses=UNKNOWN)
     def remove_pin(person: Admin, topic: Name) -> Response:
         """Leave a topic to the numbers again."""
-        if not store.remove_pin(topic, who=person.name, at=questions.now()):
+        done = store.remove_pin(topic, who=person.name, at=questions.now(), token=person.token)
+        if not done:
             return _say(404, "This topic is neither pinned nor excluded.")
         return Response(status_code=204)
 
@@ -215,22 +246,23 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
         tags=["questions"],
         responses={409: {"model": bodies.Error, "description": "No window has closed yet."}},
     )
-    def what_if(person: Reader, question: bodies.WhatIf) -> bodies.WhatIfAnswer:
+    def what_if(person: Asker, question: bodies.WhatIf) -> bodies.WhatIfAnswer:
         """Solve the last window again with another tau, capacity or metric. Nothing is changed."""
         return questions.what_if(question)
 
-    @app.get("/api/v1/topics/{name:path}", tags=["questions"], responses={**UNKNOWN, **CONFLICT})
+    @app.get("/api/v1/topics/{name:text}", tags=["questions"], responses={**UNKNOWN, **CONFLICT})
     def show_topic(person: Reader, name: Name) -> bodies.TopicBody:
         """A topic in the last window: why it is served or offloaded, what that is worth."""
         return questions.topic(name)
 
     @app.get(
-        "/api/v1/subscribers/{name:path}", tags=["questions"], responses={**UNKNOWN, **CONFLICT}
+        "/api/v1/subscribers/{name:text}", tags=["questions"], responses={**UNKNOWN, **CONFLICT}
     )
     def show_subscriber(person: Reader, name: Name) -> bodies.SubscriberBody:
         """A subscriber in the last window: what it wants, gets, and through which topics."""
         return questions.subscriber(name)
 
+    add_examples(app)
     return app
 
 
@@ -247,7 +279,7 @@ def _add_errors(app: FastAPI) -> None:
 
     app.add_exception_handler(UnknownDecisionError, tell(404))
     app.add_exception_handler(ConflictError, tell(409))
-    app.add_exception_handler(StoreUnavailable, tell(503))
+    app.add_exception_handler(StoreUnavailable, lambda request, error: _say(503, AWAY))
     app.add_exception_handler(Busy, tell(429))
     app.add_exception_handler(ParameterError, tell(422))
     app.add_exception_handler(InputError, tell(404))
@@ -257,12 +289,29 @@ def _add_errors(app: FastAPI) -> None:
     def refuse(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
-        return _say(422, f"{place}: {first['msg']}" if place else first["msg"])
+        told = f"{place}: {first['msg']}" if place else first["msg"]
+        return _refuse_entry(request) or _say(422, told)
+
+    @app.exception_handler(400)
+    def refuse_unreadable(request: Request, error: HTTPException) -> Response:
+        return _refuse_entry(request) or _say(400, error.detail)
 
     @app.exception_handler(Exception)
     def hide(request: Request, error: Exception) -> Response:
         log.error("%s %s", request.method, request.url.path, exc_info=error)
         return _say(500, "Something went wrong; the service's log says what.")
+
+
+def _refuse_entry(request: Request) -> Response | None:
+    """Return what whoever may not ask hears; bodies are read before anybody is asked who it is."""
+    try:
+        let_in(request)
+    except HTTPException as refusal:
+        told = {"detail": refusal.detail}
+        return JSONResponse(told, refusal.status_code, dict(refusal.headers or {}))
+    except StoreUnavailable:
+        return _say(503, AWAY)
+    return None
 
 
 def _say(status: int, text: str) -> Response:

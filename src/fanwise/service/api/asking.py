@@ -12,10 +12,11 @@ import numpy as np
 from fanwise import __version__
 from fanwise.arrays.tolerance import is_enough
 from fanwise.errors import FanwiseError
-from fanwise.planning.explanation import find_name
 from fanwise.select.problem import Selection, served_topics
-from fanwise.service.analyzer.deciding import Decided, mark_served
+from fanwise.service.analyzer.deciding import mark_served
+from fanwise.service.analyzer.silent import ByHand
 from fanwise.service.api import bodies
+from fanwise.service.api.looking_up import LookingUp
 from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
 from fanwise.service.records import Decision, Role
 from fanwise.service.store.rows import Application
@@ -38,6 +39,7 @@ class Questions:
         self._service, self._store = service, service.store
         at_once = service.configuration.server.what_if_at_once
         self._solving = threading.BoundedSemaphore(at_once)
+        self._looking_up = LookingUp(service)
 
     @staticmethod
     def now() -> int:
@@ -60,14 +62,19 @@ class Questions:
             in_force=None if current is None else bodies.DecisionBody.of(current),
             pending=None if pending is None else bodies.DecisionBody.of(pending),
             epoch=executor.epoch,
-            outputs=[asdict(output) for output in executor.outputs],
-            input=asdict(found),
-            windows={
-                "length": windows.length,
-                "slide": windows.slide or windows.length,
-                "lateness": windows.lateness,
-                "last": None if newest is None else asdict(newest.window),
-            },
+            applying=[bodies.ApplyingBody.of(one, executor.waiting) for one in executor.applying],
+            outputs=[
+                bodies.OutputBody(**asdict(one), is_behind=one.name in executor.unaware)
+                for one in executor.outputs
+            ],
+            dead_letters=self._store.count_dead_letters(),
+            input=bodies.InputBody(**asdict(found)),
+            windows=bodies.WindowsBody(
+                length=windows.length,
+                slide=windows.slide or windows.length,
+                lateness=windows.lateness,
+                last=None if newest is None else bodies.WindowBody.of(newest.window),
+            ),
             decisions=self._store.count_decisions(),
             you=role,
         )
@@ -106,16 +113,22 @@ class Questions:
 
     def what_if(self, question: bodies.WhatIf) -> bodies.WhatIfAnswer:
         """Solve the last window with other parameters, within the time that is allowed."""
-        decided = self._last()
+        decided = self._looking_up.last().decided
         if not self._solving.acquire(blocking=False):
             raise Busy("Another what-if question is being answered; try again in a moment.")
         try:
             begun = time.perf_counter()
             settings = self._service.configuration.decide
-            configured = {
-                "tau": settings.tau, "capacity": settings.capacity, "metric": settings.metric,
-            }  # fmt: skip
-            problem = Selection(decided.workload, **configured | question.given())
+            by_hand = self._find_by_hand()
+            there = set(decided.workload.topic_names.to_pylist()) if by_hand else set()
+            stated = {
+                "tau": settings.tau,
+                "capacity": settings.capacity,
+                "metric": settings.metric,
+                "pin": sorted(by_hand.pin & there),
+                "exclude": sorted(by_hand.exclude & there),
+            }
+            problem = Selection(decided.workload, **stated | question.given())
             limit = self._service.configuration.server.what_if_seconds
             plan = problem.solve(time_limit=limit, proof=False)
         finally:
@@ -137,27 +150,26 @@ class Questions:
 
     def topic(self, name: str) -> bodies.TopicBody:
         """Say why a topic is served or offloaded in the last window."""
-        decided = self._last()
+        last = self._looking_up.last()
+        decided = last.decided
         if decided.plan is None:
             raise ConflictError(f"The last window has no plan: {decided.decision.why}")
-        explained = decided.plan.explain(decided.workload, topic=name)
-        current = self._service.in_force()
-        in_force = current is not None and name in set(current.served.to_pylist())
+        facts = last.explain(decided.plan, name)
         pins = {pin.topic: pin.kind for pin in self._store.pins()}
         return bodies.TopicBody(
             topic=name,
-            served=bool(explained.facts["served"]),
-            in_force=in_force,
+            served=bool(facts["served"]),
+            in_force=self._looking_up.is_in_force(name),
             window=bodies.WindowBody.of(decided.decision.window),
-            facts={key: value for key, value in explained.facts.items() if key != "topic"},
+            facts={key: value for key, value in facts.items() if key != "topic"},
             pinned=pins.get(name),
         )
 
     def subscriber(self, name: str) -> bodies.SubscriberBody:
         """Say what a subscriber wants in the last window, and what it gets."""
-        decided = self._last()
-        workload = decided.workload
-        number = find_name(workload.subscriber_names, name, "subscriber")
+        last = self._looking_up.last()
+        decided, workload = last.decided, last.decided.workload
+        number = last.subscribers.find(name)
         indptr, indices = workload.interests
         topics = indices[indptr[number] : indptr[number + 1]]
         served = np.zeros(workload.num_topics, dtype=bool)
@@ -182,8 +194,10 @@ class Questions:
             topics=rows,
         )
 
-    def _last(self) -> Decided:
-        decided = self._service.latest.get()
-        if decided is None:
-            raise ConflictError("No window has closed since the service started; wait for one.")
-        return decided
+    def _find_by_hand(self) -> ByHand:
+        """Return the topics that the configuration and people have fixed."""
+        settings, pins = self._service.configuration.decide, self._store.pins()
+        return ByHand.of(
+            [*settings.pin, *(one.topic for one in pins if one.kind == "pin")],
+            [*settings.exclude, *(one.topic for one in pins if one.kind == "exclude")],
+        )

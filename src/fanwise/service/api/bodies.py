@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 from fanwise.planning.families import find_family
 from fanwise.service.api.forms import make_form
 from fanwise.service.records import AuditEntry, Change, Decision, Role, State, Window
-from fanwise.service.store.rows import Pin, WindowTotals
+from fanwise.service.store.rows import Application, Delivery, Pin, WindowTotals
 
 HASH = "4be1c0e4d9b0a0a6f6b1a3f0f3d1c6f0d0e6a9a4f5b8c7d6e5f4a3b2c1d0e9f8"
 
@@ -237,6 +238,7 @@ class AuditBody(Body):
     what: str
     about: str
     note: str
+    token: str | None = Field(description="Id of the token that was used.")
 
     @classmethod
     def of(cls, entry: AuditEntry) -> AuditBody:
@@ -250,6 +252,90 @@ class AuditPage(Body):
     cursor: str | None
 
 
+class DeliveryBody(Body):
+    """What an output is to be told, or was given up."""
+
+    epoch: int
+    hash: str | None = Field(description="Of the decision; null: that nothing is in force.")
+    output: str
+    attempts: int
+    error: str = Field(description="Of the last attempt; empty where none failed.")
+    created_at: Time
+    next_attempt: Time = Field(description="Of a delivery that waits.")
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> DeliveryBody:
+        return cls(**{name: getattr(delivery, name) for name in cls.model_fields})
+
+
+class DeadLetterPage(Body):
+    """Deliveries that were given up, newest first."""
+
+    deliveries: list[DeliveryBody]
+    cursor: str | None
+
+
+class ApplyingBody(Body):
+    """What is being applied, and which outputs have yet to confirm."""
+
+    epoch: int
+    hash: str | None
+    kind: Literal["apply", "roll-back", "restate"]
+    who: str
+    opened_at: Time
+    waiting: list[DeliveryBody]
+
+    @classmethod
+    def of(cls, application: Application, waiting: Iterable[Delivery]) -> ApplyingBody:
+        return cls(
+            epoch=application.epoch,
+            hash=application.hash,
+            kind=application.kind,
+            who=application.who,
+            opened_at=application.opened_at,
+            waiting=[DeliveryBody.of(one) for one in waiting if one.epoch == application.epoch],
+        )
+
+
+class OutputBody(Body):
+    """What an output was told last."""
+
+    name: str
+    hash: str | None
+    epoch: int | None
+    is_sure: bool = Field(description="Whether no attempt has failed since.")
+    is_behind: bool = Field(description="Whether it may miss what is in force.")
+
+
+class InputBody(Body):
+    """Input since the state folder was begun, and how it flows now."""
+
+    events: int
+    late: int
+    bad: int
+    reasons: dict[str, int] = Field(description="Rows that cannot be read, since the start.")
+    duplicates: int
+    redelivered: int
+    received: int
+    lag: float | None = Field(description="Seconds that the newest counted event is old.")
+    idle: float = Field(description="Seconds since the last batch with input.")
+    backlog: int = Field(description="Bytes that wait to be counted.")
+    batch: int
+    batch_seconds: float
+    rows_per_second: float
+    subscriptions: int
+    last: Time | None = Field(description="Of the newest event.")
+
+
+class WindowsBody(Body):
+    """How windows are cut, in seconds, and the last that was decided."""
+
+    length: float
+    slide: float
+    lateness: float
+    last: WindowBody | None
+
+
 class StatusBody(Body):
     """How the service is."""
 
@@ -260,8 +346,10 @@ class StatusBody(Body):
     in_force: DecisionBody | None
     pending: DecisionBody | None
     epoch: int
-    outputs: list[dict[str, Any]]
-    input: dict[str, Any] = Field(description="Events, late, bad, lag, backlog.")
-    windows: dict[str, Any]
+    applying: list[ApplyingBody] = Field(description="At most one that is no restatement.")
+    outputs: list[OutputBody]
+    dead_letters: int = Field(description="Deliveries that were given up and are kept.")
+    input: InputBody
+    windows: WindowsBody
     decisions: dict[str, int] = Field(description="How many are in each state.")
     you: Role | None = Field(description="Your role; null without a token.")

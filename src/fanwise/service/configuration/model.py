@@ -5,6 +5,7 @@ The commented file of ``--init``, the checks of ``--check`` and the reference pa
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -35,6 +36,11 @@ class Server(Section):
     anonymous_read: bool = Field(
         False, description="Whether reading needs no token. Writing always needs one."
     )
+    plain_http: bool = Field(
+        False,
+        description="Whether other machines may be served without TLS: whoever listens on the way "
+        "reads tokens. For a host behind a proxy that does TLS.",
+    )
     tls_certificate: File | None = Field(None, description="PEM file; with tls_key: HTTPS.")
     tls_key: File | None = Field(None, description="PEM file with the certificate's key.")
     requests_per_minute: Some = Field(600, description="Most requests of one client a minute.")
@@ -48,7 +54,22 @@ class Server(Section):
         """A certificate and its key come together, and outside loopback they are needed."""
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("tls_certificate and tls_key come together: give both or none")
+        if (exposure := self.find_exposure()) is not None:
+            raise ValueError(exposure)
         return self
+
+    def find_exposure(self) -> str | None:
+        """Return why tokens could be read on their way; None where they could not."""
+        try:
+            is_here = ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            is_here = self.host == "localhost"
+        if is_here or self.plain_http or self.tls_certificate is not None:
+            return None
+        return (
+            f"host {self.host!r} is seen by other machines: give tls_certificate and tls_key, or "
+            "plain_http = true where a proxy does TLS"
+        )
 
 
 class Keeping(Section):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fanwise.service.executor.announcing import Output
-from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
+from fanwise.service.executor.errors import ConflictError, OutputError, UnknownDecisionError
 from fanwise.service.executor.guardrails import Case, find_refusals
 from fanwise.service.executor.outbox import Outbox
 from fanwise.service.executor.settings import Execute
@@ -118,7 +118,7 @@ class Executor:
         outputs: Sequence[Output] | None = None,
         now: Callable[[], int] = read_clock,
         monotonic: Callable[[], float] = time.monotonic,
-        on_attempt: Callable[[str, str | None], None] = lambda name, error: None,
+        on_attempt: Callable[[str, OutputError | None], None] = lambda name, error: None,
         on_closed: Callable[[Application], None] = lambda application: None,
     ) -> None:
         self._store, self._settings = store, settings
@@ -212,7 +212,7 @@ class Executor:
         self._consider()
         return self._store.decision(kept.number) or kept
 
-    def approve(self, hash: str, who: str) -> Application:
+    def approve(self, hash: str, who: str, token: str | None = None) -> Application:
         """Begin to apply the pending decision, which must have this hash.
 
         Raises
@@ -222,15 +222,16 @@ class Executor:
         ConflictError
             If it is not the newest that is pending, or is being applied already.
         """
+        decision = self._get(hash)
         self._refuse_dry()
-        decision, pending = self._get(hash), self._store.pending()
+        pending = self._store.pending()
         if pending is None or pending.hash != hash:
             newest = "nothing is pending" if pending is None else f"{pending.hash} is pending"
             raise ConflictError(f"Decision {hash} is {self._say_state(decision)}; {newest}.")
-        entry = AuditEntry(self._now(), who, "approve", hash)
+        entry = AuditEntry(self._now(), who, "approve", hash, token=token)
         return self._open(pending, "apply", entry)
 
-    def reject(self, hash: str, who: str, why: str = "") -> Decision:
+    def reject(self, hash: str, who: str, why: str = "", token: str | None = None) -> Decision:
         """Reject the pending decision; if it is being applied, that is given up.
 
         Raises
@@ -242,7 +243,7 @@ class Executor:
         """
         decision = self._get(hash)
         because = f"rejected by {who}" + (f": {why}" if why else "")
-        entry = AuditEntry(self._now(), who, "reject", hash, why)
+        entry = AuditEntry(self._now(), who, "reject", hash, why, token=token)
         try:
             for one in self._find_open():
                 if one.hash == hash and one.number is not None:
@@ -253,7 +254,7 @@ class Executor:
         except StaleError as error:
             raise ConflictError(str(error)) from None
 
-    def roll_back(self, hash: str, who: str) -> Application:
+    def roll_back(self, hash: str, who: str, token: str | None = None) -> Application:
         """Begin to apply an earlier decision again.
 
         Raises
@@ -263,15 +264,16 @@ class Executor:
         ConflictError
             If it was never in force, is in force, or another is being applied.
         """
-        self._refuse_dry()
         decision = self._get(hash)
+        self._refuse_dry()
         target = self._store.find_applied(hash)
         if target is None:
             state = self._say_state(decision)
             raise ConflictError(f"Decision {hash} is {state} and was never in force.")
         if target.state == "in-force":
             raise ConflictError(f"Decision {hash} is in force already.")
-        return self._open(target, "roll-back", AuditEntry(self._now(), who, "roll-back", hash))
+        entry = AuditEntry(self._now(), who, "roll-back", hash, token=token)
+        return self._open(target, "roll-back", entry)
 
     def wait(self, epoch: int, seconds: float) -> Application:
         """Return an application when it is closed, or as it is after some seconds."""

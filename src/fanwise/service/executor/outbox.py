@@ -68,7 +68,7 @@ class Outbox:
         now: Callable[[], int],
         monotonic: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
-        on_attempt: Callable[[str, str | None], None] = lambda name, error: None,
+        on_attempt: Callable[[str, OutputError | None], None] = lambda name, error: None,
         on_closed: Callable[[Application], None] = lambda application: None,
     ) -> None:
         self._store = store
@@ -138,7 +138,7 @@ class Outbox:
         if not self._store.begin_attempt(delivery.id):
             return 0.0
         failure = self._attempt(delivery)
-        self._on_attempt(name, None if failure is None else str(failure))
+        self._on_attempt(name, failure)
         if failure is None:
             self._close(lambda: self._store.confirm(delivery.id, self._now()))
             return 0.0

@@ -208,6 +208,12 @@ class Applications(Database):
             rows = list(connection.execute(query))
         return make_page(rows, limit, ("id",), to_delivery)
 
+    def count_dead_letters(self) -> int:
+        """Return how many deliveries were given up and are kept."""
+        query = select(func.count()).where(_deliveries.c.state == "dead")
+        with self.reading() as connection:
+            return int(connection.execute(query).scalar_one())
+
     def waiting(self, output: str) -> Delivery | None:
         """Return what an output is to be told next; there is at most one."""
         query = select(_deliveries).where(
@@ -245,7 +251,7 @@ class Applications(Database):
             hash=application.hash,
             window=None if decision is None else decision.window,
             served=served or (),
-            offloaded=count_offloaded(decision, served or ()),
+            offloaded=count_offloaded(decision),
             kind=application.kind,
             at=application.opened_at,
             key=delivery.key,

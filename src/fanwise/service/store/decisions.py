@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, case, exists, func, insert, select, update
 
 from fanwise.service.records import AuditEntry, Change, Decision, State, Window
 from fanwise.service.store import tables
-from fanwise.service.store.database import Database, count_up, read_counter
+from fanwise.service.store.database import Database, count_up, note, read_counter
 from fanwise.service.store.errors import StaleError
 from fanwise.service.store.packing import read_cursor
 from fanwise.service.store.reading import (
@@ -25,6 +25,8 @@ from fanwise.service.store.reading import (
 from fanwise.service.store.rows import Page
 
 _rows = tables.decisions
+DECISION = "decision"
+"""Counts how often decisions came to a state."""
 
 
 class Decisions(Database):
@@ -71,6 +73,7 @@ class Decisions(Database):
             supersede_pending(connection, f"decision {decision.hash} of a later window came")
             number = count_up(connection, "decision")
             connection.execute(insert(_rows).values(from_decision(decision, number)))
+            note(connection, DECISION, decision.state)
             connection.execute(
                 insert(tables.changes).values(
                     number=number, packed=[from_change(change) for change in changes]
@@ -87,8 +90,9 @@ class Decisions(Database):
         return self._find(_rows.c.number == number)
 
     def find(self, hash: str) -> Decision | None:
-        """Return the newest decision with a hash."""
-        return self._find(_rows.c.hash == hash)
+        """Return the decision with a hash; of several the one in force, or pending, or newest."""
+        rank = case({"in-force": 0, "pending": 1}, value=_rows.c.state, else_=2)
+        return self._find(_rows.c.hash == hash, first=rank)
 
     def find_applied(self, hash: str) -> Decision | None:
         """Return the newest decision with a hash that is in force or was."""
@@ -206,8 +210,11 @@ class Decisions(Database):
                 update(_rows).where(_rows.c.number == number).values(delivered=float(value))
             )
 
-    def _find(self, *conditions: ColumnElement[bool]) -> Decision | None:
-        query = select(_rows).where(*conditions).order_by(_rows.c.number.desc()).limit(1)
+    def _find(
+        self, *conditions: ColumnElement[bool], first: ColumnElement[int] | None = None
+    ) -> Decision | None:
+        order = () if first is None else (first,)
+        query = select(_rows).where(*conditions).order_by(*order, _rows.c.number.desc()).limit(1)
         with self.reading() as connection:
             row = connection.execute(query).one_or_none()
         return None if row is None else to_decision(row)
@@ -236,11 +243,12 @@ def read_selection(connection: Connection, hash: str) -> tuple[str, ...] | None:
 
 def supersede_pending(connection: Connection, why: str) -> None:
     """Supersede what is pending and not being applied."""
-    connection.execute(
+    done = connection.execute(
         update(_rows)
         .where(_rows.c.state == "pending", ~_is_being_applied())
         .values(state="superseded", why=why)
     )
+    note(connection, DECISION, "superseded", done.rowcount)
 
 
 def _is_being_applied() -> ColumnElement[bool]:
@@ -266,3 +274,4 @@ def move(
         row = connection.execute(query).one_or_none()
         found = "is not there" if row is None else f"{row.hash} is {row.state}"
         raise StaleError(f"Decision {found}, no longer {expected}.")
+    note(connection, DECISION, state)
