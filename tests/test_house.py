@@ -195,7 +195,7 @@ HEADINGS = ("Guarantee", "Complexity", "References")
 
 def algorithm_modules() -> set[Path]:
     """Return the modules that families name as algorithms or engines, and those of bounds."""
-    targets = [target for family in FAMILIES.values() for target in family.engines.values()]
+    targets = [engine.target for family in FAMILIES.values() for engine in family.engines.values()]
     targets += [
         algorithm.target
         for family in FAMILIES.values()
