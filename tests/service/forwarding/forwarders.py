@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -154,6 +156,53 @@ class Setting:
             found = json.loads(self._states.next().payload)
             if not self._states.is_retained:
                 return found
+
+
+class DeafProxy:
+    """Stands before a broker; while it is deaf, nothing that clients say arrives there."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self.is_deaf = False
+        self._sockets: list[socket.socket] = []
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> DeafProxy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.close()
+        self.cut()
+
+    def cut(self) -> None:
+        """Break all connections."""
+        sockets, self._sockets = self._sockets, []
+        for one in sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._server.accept()
+                broker = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                return
+            self._sockets += [client, broker]
+            for source, target, hears in ((client, broker, True), (broker, client, False)):
+                threading.Thread(
+                    target=self._copy, args=(source, target, hears), daemon=True
+                ).start()
+
+    def _copy(self, source: socket.socket, target: socket.socket, hears: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                if not (hears and self.is_deaf):
+                    target.sendall(data)
+            target.shutdown(socket.SHUT_RDWR)
 
 
 class Ears:

@@ -10,7 +10,14 @@ import time
 import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
-from tests.service.forwarding.forwarders import NAME, Setting, decision, wait_until, write_network
+from tests.service.forwarding.forwarders import (
+    NAME,
+    DeafProxy,
+    Setting,
+    decision,
+    wait_until,
+    write_network,
+)
 
 from fanwise.client.naming import DECISION, state_topic
 
@@ -28,8 +35,7 @@ def numbers(many, start=0):
 
 def first_of_each(ears):
     """Return payloads as a client that drops doubles by id sees them."""
-    return list({identity: one for identity, one in zip(ears.ids, ears.payloads, strict=True)
-                 }.values())  # fmt: skip
+    return list(dict(zip(ears.ids, ears.payloads, strict=True)).values())
 
 
 def test_each_message_goes_to_one_side_in_order(setting):
@@ -140,25 +146,30 @@ def test_killed_at_random_moments_it_skips_nothing_and_keeps_ids(setting):
     assert setting.state()["position"] == sent, "a redelivery was taken again"
 
 
-def test_a_redelivery_of_the_ingress_is_not_taken_again(setting):
-    setting.start()
-    setting.decide(1, "news")
-    wait_until(lambda: setting.state()["epoch"] == 1, "the decision is not reported")
-    ears = setting.listen(setting.back_end, "news")
-    again = 0
-    for start in range(0, 1200, 300):
-        client = setting.client(setting.ingress)
-        for one in numbers(300, start):
-            client.publish("news", one, 1)
-        wait_until(lambda: ears.heard, "nothing comes")
-        setting.kill()  # some are on disk and not acknowledged, some are neither
+@pytest.mark.parametrize("is_killed", [False, True], ids=["connection lost", "killed"])
+def test_a_redelivery_of_the_ingress_is_not_taken_again(setting, is_killed):
+    with DeafProxy(setting.ingress.port) as proxy:
+        text = setting.configuration.read_text()
+        ports = f"port = {setting.ingress.port}", f"port = {proxy.port}"
+        setting.configuration.write_text(text.replace(*ports, 1))
         setting.start()
-        wait_until(lambda many=start + 300: len(set(ears.ids)) >= many, "messages are skipped")
-        again += setting.state()["counts"]["again"]
-    wait_until(lambda: setting.state()["waiting"] == 0, "messages wait")
-    assert setting.state()["position"] == 1200, "a redelivery was taken again"
-    assert first_of_each(ears) == numbers(1200)
-    assert again, "there was none"
+        setting.decide(1, "news")
+        wait_until(lambda: setting.state()["epoch"] == 1, "the decision is not reported")
+        ears = setting.listen(setting.back_end, "news")
+        proxy.is_deaf = True  # acknowledgements do not reach the ingress
+        setting.publish("news", [*numbers(100), b"99", b"99"])
+        wait_until(lambda: len(ears.heard) == 102, "messages are not taken")
+        if is_killed:
+            setting.kill()
+        proxy.is_deaf = False
+        proxy.cut()
+        if is_killed:
+            setting.start()
+        setting.publish("news", [b"99", b"end"])
+        wait_until(lambda: b"end" in ears.payloads, "it does not go on")
+        assert first_of_each(ears) == [*numbers(100), b"99", b"99", b"99", b"end"]
+        wait_until(lambda: setting.state()["position"] == 104, "the state is not told")
+        assert setting.state()["counts"]["again"] == 102
 
 
 def test_a_torn_tail_is_sent_once_more_by_the_ingress(setting):

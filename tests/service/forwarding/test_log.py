@@ -152,10 +152,11 @@ def test_numbers_of_publishers_outlast_segments(tmp_path):
 
 def test_a_log_without_room_takes_nothing_and_recovers(tmp_path, monkeypatch):
     log = Log(tmp_path / "log", segment_bytes=1000, limit=2000)
-    count = 0
+    while log.num_bytes < 1800:
+        log.append([make(log.position + 1, b"x" * 100)])
+    count = log.position + 1
     with pytest.raises(LogFullError, match="limit is 2,000"):
-        for count in range(1, 100):  # noqa: B007
-            log.append([make(count, b"x" * 100)])
+        log.append([make(count, b"x" * 200)])
     assert log.position == count - 1
     log.remove_old(log.position, 0, 2**40)
     log.append([make(count)])
