@@ -27,6 +27,7 @@ BENCHMARKS = (
     "proofs",
     "serve",
     "serve_input",
+    "forward",
 )
 RESULTS = Path(__file__).parent / "results"
 
