@@ -253,9 +253,15 @@ class Load:
                 time.sleep(5 / self._rate)
             publisher.flush(60)
 
-    def is_normal(self, since):
-        """Whether all clients have had something new since then, and nothing is missing."""
-        return all(at > since for at in self.newest)
+    def sent_by_now(self):
+        with self._lock:
+            return Counter(self.sent)
+
+    def is_normal(self, since, before):
+        """Whether all clients have had all that was sent before, and something sent since then."""
+        time.sleep(0.1)
+        is_new = all(at > since for at in self.newest)
+        return is_new and all(not before - got for got in self.got)
 
     def finish(self):
         """Stop publishing; return how many messages were lost and doubled, over all clients."""
@@ -311,8 +317,11 @@ def test_killed_thirty_times_at_random_moments(setting, keep_counts):
             second()
             broker.start()
             setting.start(is_awaited=False)
-            killed = time.monotonic()
-            wait_until(lambda since=killed: load.is_normal(since), "it does not come back")
+            killed, before = time.monotonic(), load.sent_by_now()
+            wait_until(
+                lambda since=killed, before=before: load.is_normal(since, before),
+                "it does not come back",
+            )
             slowest = max(slowest, time.monotonic() - killed)
             epoch += 1
             setting.decide(epoch, *rng.sample(list(TOPICS), 2))

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from fanwise.service.configuration.model import Configuration
 from fanwise.service.configuration.reading import SERVE, SOURCES, section_of
+from fanwise.service.forwarding.settings import ForwarderConfiguration
 
 WIDTH = 96
 EXAMPLES: dict[tuple[str, ...], Any] = {
@@ -140,6 +141,11 @@ def write_reference() -> str:
         "Made from the code that checks the file; `fanwise serve --init FILE` writes the same as",
         "a commented file.",
         *_reference(Configuration, ()),
+        "",
+        "# Configuration of a forwarder",
+        "",
+        "Of `fanwise serve forward`; `fanwise serve forward --init FILE` writes a commented file.",
+        *_reference(ForwarderConfiguration, ()),
     ]
     return "\n".join(lines) + "\n"
 
