@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from fanwise.client.naming import ID, Identity
 from fanwise.client.wire import FAILURE, Listener, Place, Session, Wire
 from fanwise.service.forwarding.log import Log
+from fanwise.service.forwarding.packing import pack_properties
 from fanwise.service.forwarding.records import BACK_END, Record
 
 log = logging.getLogger(__name__)
@@ -26,7 +24,7 @@ log = logging.getLogger(__name__)
 MOST_QUEUED = 1_000
 MOST_BYTES = 16 * 10**6
 """Messages that wait in memory for a broker, and their bytes."""
-MOST_IN_FLIGHT = 200
+MOST_IN_FLIGHT = 100
 """Messages sent and not yet acknowledged."""
 MOST_LOOKED_AT = 500
 """Messages of the log looked at before others get a turn."""
@@ -181,7 +179,7 @@ class Destination(Listener):
             number = self.wire.publish(
                 record.topic,
                 record.payload,
-                properties=make_properties(record, self._log.name),
+                properties=pack_properties(record, self._log.name),
             )
             in_flight[number] = record
 
@@ -210,14 +208,3 @@ class Destination(Listener):
         """Whether there is something to read from the log, and memory for it."""
         is_low = len(self._queue) < MOST_QUEUED // 2 and self._bytes < MOST_BYTES // 2
         return self._is_behind and is_low
-
-
-def make_properties(
-    record: Record, log_name: str, more: Sequence[tuple[str, str]] = ()
-) -> Properties:
-    """Return the properties that a message is sent with: its own, its id, and more."""
-    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
-    if record.properties:
-        properties.unpack(record.properties)  # type: ignore[no-untyped-call]
-    properties.UserProperty = [(ID, str(Identity(log_name, record.sequence))), *more]
-    return properties

@@ -31,9 +31,10 @@ from fanwise.service.forwarding.answering import (
     QuestionError,
     read_question,
 )
-from fanwise.service.forwarding.destination import Address, Destination, make_properties
+from fanwise.service.forwarding.destination import Address, Destination
 from fanwise.service.forwarding.intake import RECEIVE_MAXIMUM, Arrival, Intake
 from fanwise.service.forwarding.log import Log, LogFullError
+from fanwise.service.forwarding.packing import pack_properties
 from fanwise.service.forwarding.places import Places
 from fanwise.service.forwarding.routing import (
     Decision,
@@ -421,7 +422,7 @@ class Forwarder(Listener):
                 record = self._log.get(sequence)
                 if record is None or not back_end.is_up:
                     continue
-                properties = make_properties(record, self._log.name, [(naming.TOPIC, record.topic)])
+                properties = pack_properties(record, self._log.name, [(naming.TOPIC, record.topic)])
                 back_end.publish(topic, record.payload, 0, properties=properties)
                 if at % 50 == 49:
                     await asyncio.sleep(0)

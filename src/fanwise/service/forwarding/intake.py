@@ -38,6 +38,7 @@ KEPT = (
     "UserProperty",
 )
 """Properties that are passed on."""
+_KEPT = frozenset(KEPT)
 
 
 class Arrival(NamedTuple):
@@ -104,7 +105,7 @@ class Intake:
         fingerprint = zlib.crc32(payload, zlib.crc32(topic.encode()))
         publisher, number, properties = "", 0, b""
         given = message.properties
-        if given is not None and not given.isEmpty():  # type: ignore[no-untyped-call]
+        if given is not None and not _KEPT.isdisjoint(vars(given)):
             publisher, number, properties = read_properties(given)
         if number:
             last = self.numbers.get(publisher, 0)
