@@ -149,7 +149,9 @@ def test_remarks_on_hours_say_what_was_measured():
     elsewhere = Course.of("select", 1.0, hour_capacities=[0.5, 1, 50])
     others = compare_hours(elsewhere, [
         *made_hours((0.7, 3.0), (0.8, 1.0)),
-        Case("7", runs.setting_of("binary", 20, 0.5, 0), {"greedy / paper bound": [{"ratio": 0.9}]}),
+        Case(
+            "7", runs.setting_of("binary", 20, 0.5, 0), {"greedy / paper bound": [{"ratio": 0.9}]}
+        ),
     ])  # fmt: skip
     (told,) = (at for at in others if at.quantity.startswith("lowest"))
     assert "scarcest" not in told.remark

@@ -84,5 +84,7 @@ def test_a_session_that_is_kept_keeps_its_subscriptions():
 def test_the_service_and_the_broker_are_no_users():
     log = BrokerLog(frozenset({"fanwise-monitor"}))
     assert log.read(SUBSCRIBE, "1: fanwise-monitor 1 #", AT) is None
+    assert log.read(SUBSCRIBE, "1: fanwise-main 1 #", AT) is None
+    assert log.read(SUBSCRIBE, "1: ann 1 fanwise/answer/ann", AT) is None
     assert log.read(SUBSCRIBE, "1: alice 1 $SYS/broker/log/#", AT) is None
     assert log.read("music/a", "1: alice 1 a", AT) is None, "not on the log's topics"

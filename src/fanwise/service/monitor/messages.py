@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from fanwise.client.naming import CONTROL
 from fanwise.service.monitor.mosquitto_log import BrokerLog
 
 Record = dict[str, Any]
@@ -46,7 +47,7 @@ class MessageReader:
     log
         Reads the broker's own log.
     ignored
-        Topics of ours: decisions that we publish are no traffic.
+        Topics of ours: decisions that we publish are no traffic, nor is what is below ``fanwise/``.
     doubles
         Events that came again, as far as their ids tell; ``again`` counts what the broker says it
         sent again, whether it had arrived or not.
@@ -67,7 +68,7 @@ class MessageReader:
         if topic.startswith("$SYS/"):
             change = self.log.read(topic, payload.decode(errors="replace"), at)
             return None if change is None else _change_record(*change, at)
-        if topic in self.ignored:
+        if topic in self.ignored or topic.startswith(CONTROL):
             return None
         self.again += is_again
         if len(payload) > self.largest:

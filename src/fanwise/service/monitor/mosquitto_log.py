@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from fanwise.client.naming import CONTROL, OURS
 from fanwise.service.monitor.subscriptions import SubscriptionChange
 
 TOPIC = "$SYS/broker/log/#"
@@ -34,7 +35,8 @@ class BrokerLog:
     Attributes
     ----------
     names
-        Clients that are none of the users: the service itself and what belongs to it.
+        Clients that are none of the users: the service itself and what belongs to it. Nor are
+        those whose names begin with ``fanwise-``: forwarders.
     """
 
     names: frozenset[str] = frozenset()
@@ -84,7 +86,9 @@ class BrokerLog:
     def _change(
         self, instant: int, action: str, client: str, topic: str | None
     ) -> SubscriptionChange | None:
-        if client in self.names or (topic is not None and topic.startswith("$SYS/")):
+        if client in self.names or client.startswith(OURS):
+            return None
+        if topic is not None and topic.startswith(("$SYS/", CONTROL)):
             return None
         return SubscriptionChange(
             instant, "subscribe" if action == "subscribe" else "unsubscribe", client, topic
