@@ -176,6 +176,12 @@ class EndedStream:
     def close_if_silent(self):
         pass
 
+    def renew_if_large(self):
+        pass
+
+    def note_away(self):
+        pass
+
     def stop(self):
         pass
 

@@ -7,8 +7,11 @@ takes the rest down.
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
 import shutil
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -23,7 +26,7 @@ from fanwise.errors import FanwiseError, InputError
 from fanwise.service.analyzer.deciding import Analyzer, Decided, InForce
 from fanwise.service.analyzer.forecasting import DAY
 from fanwise.service.analyzer.workloads import Traffic
-from fanwise.service.configuration.model import Configuration, MqttSource
+from fanwise.service.configuration.model import Configuration, FolderSource, MqttSource
 from fanwise.service.executor.applying import Assessment, Executor
 from fanwise.service.monitor.ledger import NEVER, Ledger
 from fanwise.service.monitor.receiver import ReceiverProcess, ReceiverStatus
@@ -315,7 +318,11 @@ class Supervisor:
         path = self.configuration.monitor.snapshot
         if path is None or self.ledger.has_snapshot():
             return
-        rows = self.ledger.take_snapshot(read_snapshot(path), 0)
+        # What was counted before has its own subscriptions, or none: history stays as it is.
+        totals = self.ledger.totals()
+        begun = _now() if totals["batch"] >= 0 else 0
+        instant = totals["last"] if totals["last"] > NEVER else begun
+        rows = self.ledger.take_snapshot(read_snapshot(path), instant)
         log.info("%s: %d subscriptions", path, rows)
 
     def _start_stream(self) -> None:
@@ -325,12 +332,9 @@ class Supervisor:
         monitor, windows = self.configuration.monitor, self.configuration.windows
         if self._spark is None:
             self._spark = start_spark(monitor.master, dict(monitor.conf))
-        frame = open_source(
-            self._spark,
-            self.configuration.source,
-            self.folder.spool,
-            is_over=self.stopping.is_set,
-        )
+        source = self.configuration.source
+        frame = open_source(self._spark, source, self.folder.spool)
+        is_timed_here = isinstance(source, MqttSource) and source.time_field is None
         self.stream = Stream(
             frame,
             self.ledger,
@@ -338,6 +342,7 @@ class Supervisor:
             self.folder.checkpoint,
             trigger=monitor.trigger,
             idle=windows.idle,
+            ahead=math.inf if is_timed_here else windows.ahead,
             when_closed=lambda closed: self._closed.set(),
             spool=self.folder.spool if self.receiver is not None else None,
         )
@@ -345,13 +350,16 @@ class Supervisor:
         self.health.stream = ""
 
     def _look_after_input(self) -> None:
-        if self.receiver is not None:
-            self.health.receiver = self.receiver.status().trouble
+        receiver = None if self.receiver is None else self.receiver.status()
+        if receiver is not None:
+            self.health.receiver = receiver.trouble
         stream = self.stream
         if stream is None:
             return
         if stream.is_alive():
             self.health.stream = ""
+            if self._is_source_away(receiver):
+                stream.note_away()
             self._guard("stream", stream.close_if_silent)
             self._guard("stream", stream.renew_if_large)
             return
@@ -360,6 +368,13 @@ class Supervisor:
             self._restarted = time.monotonic()
             log.warning("%s; starting it again", self.health.stream)
             self._guard("stream", self._start_stream)
+
+    def _is_source_away(self, receiver: ReceiverStatus | None) -> bool:
+        """Whether it is known that input cannot come."""
+        if receiver is not None:
+            return not receiver.is_connected or bool(receiver.trouble)
+        source = self.configuration.source
+        return isinstance(source, FolderSource) and not _is_there(source.publications)
 
     def input(self) -> Input:
         """Return what is known of the input."""
@@ -370,7 +385,9 @@ class Supervisor:
             events=totals["events"],
             late=totals["late"],
             bad=totals["bad"],
-            reasons=dict(stream.reasons),
+            reasons=self.ledger.reasons(),
+            gaps=totals["gaps"],
+            lost_sessions=totals["lost_sessions"],
             duplicates=receiver.doubles,
             redelivered=receiver.again,
             received=receiver.received,
@@ -451,7 +468,7 @@ def check_source(configuration: Configuration) -> None:
     if source.kind == "folder":
         for name in ("publications", "subscriptions"):
             path = getattr(source, name)
-            if path is not None and "://" not in path and not Path(path).is_dir():
+            if path is not None and not _is_there(path):
                 raise InputError(f"source.{name}: there is no folder {path}; make it first.")
     if source.kind == "mqtt" and source.tls_ca is not None:
         trust(source.tls_ca, "source.tls_ca")
@@ -459,5 +476,24 @@ def check_source(configuration: Configuration) -> None:
     if server.tls_certificate is not None and server.tls_key is not None:
         check_served(server.tls_certificate, server.tls_key)
     snapshot = configuration.monitor.snapshot
-    if snapshot is not None and not snapshot.exists():
+    is_needed = snapshot is not None and not _has_snapshot(configuration)
+    if snapshot is not None and is_needed and not snapshot.exists():
         raise InputError(f"monitor.snapshot: there is no file {snapshot}.")
+
+
+def _is_there(folder: str) -> bool:
+    """Whether a folder of this machine is there; nobody knows of those elsewhere."""
+    return "://" in folder or Path(folder).is_dir()
+
+
+def _has_snapshot(configuration: Configuration) -> bool:
+    """Whether the state folder has taken its snapshot, which is read once."""
+    path = StateFolder(configuration.state).ledger
+    if not path.exists():
+        return False
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        try:
+            found = database.execute("SELECT value FROM about WHERE name = 'snapshot'").fetchone()
+        except sqlite3.DatabaseError:
+            return False
+    return found is not None and bool(found[0])

@@ -25,17 +25,24 @@ from fanwise.pipeline.topic.transforms import count_events
 from fanwise.service.monitor.checkpoint import Checkpoint
 from fanwise.service.monitor.clock import SteadyClock
 from fanwise.service.monitor.ledger import Batch, Ledger, TopicCount
-from fanwise.service.monitor.sources import BAD, EVENT, SUBSCRIBE, UNSUBSCRIBE
-from fanwise.service.monitor.subscriptions import SubscriptionChange
+from fanwise.service.monitor.sources import BAD, EVENT
+from fanwise.service.monitor.subscriptions import (
+    ACTIONS,
+    FOREVER,
+    GAP,
+    START,
+    SUBSCRIBE,
+    SubscriptionChange,
+)
 from fanwise.service.monitor.windows import WindowRule
 from fanwise.service.records import Window
 from fanwise.service.status import StreamStatus
 
 log = logging.getLogger(__name__)
 
-AHEAD = 3600 * 10**6
-"""Events further in the future than this many microseconds are bad: a clock is wrong, and one of
-them would close every window."""
+MOST_AHEAD = 3600 * 10**6
+"""Events further in the future than this many microseconds are bad at most: a clock is wrong, and
+one of them would close every window."""
 
 RENEW_SECONDS = 10.0
 """Between two attempts to begin a new checkpoint."""
@@ -54,6 +61,7 @@ class Stream:
         trigger: float,
         idle: float,
         when_closed: Callable[[Sequence[Window]], None],
+        ahead: float | None = None,
         now: Callable[[], int] | None = None,
         spool: Path | None = None,
     ) -> None:
@@ -69,6 +77,9 @@ class Stream:
             Seconds between looks for input, and without input after which windows close.
         when_closed
             Told of closed windows.
+        ahead
+            Seconds that events may be ahead of the time; more is bad. Left out: as long as a window
+            is open, an hour at most. Infinite where events get their time from us.
         now
             The time in microseconds since the epoch; left out: that of this machine.
         spool
@@ -78,10 +89,15 @@ class Stream:
         self._checkpoint = Checkpoint(checkpoint, ledger, spool)
         self._trigger, self._idle = trigger, idle
         self._when_closed, self._now = when_closed, now or SteadyClock().now
+        if ahead is None:
+            self._ahead = float(min(MOST_AHEAD, rule.length + rule.lateness))
+        else:
+            self._ahead = ahead * 1e6
         self._query: Any = None
         self._lock = threading.Lock()
         self._starts, self._renewed = 0, -RENEW_SECONDS
-        self.status = StreamStatus()
+        self.status = StreamStatus(reasons=ledger.reasons())
+        self._heard = self.status.last_input
 
     def start(self) -> None:
         """Start the query."""
@@ -127,16 +143,23 @@ class Stream:
         self.status.trouble = f"the stream ended: {str(error).splitlines()[0] if error else '?'}"
         return False
 
+    def note_away(self) -> None:
+        """Note that the source cannot be heard: that it is silent means nothing."""
+        self._heard = time.monotonic()
+
     def close_if_silent(self) -> None:
-        """Close the windows that are open if nothing has come for long."""
-        if time.monotonic() - self.status.last_input < self._idle:
+        """Close the windows that are open and past if nothing has come for long."""
+        if not self._is_silent():
             return
         with self._lock:
-            if time.monotonic() - self.status.last_input < self._idle:
+            if not self._is_silent():
                 return
-            closed = self._ledger.close_silent()
+            closed = self._ledger.close_silent(self._now())
         if closed:
             self._when_closed(closed)
+
+    def _is_silent(self) -> bool:
+        return time.monotonic() - max(self.status.last_input, self._heard) >= self._idle
 
     def _take(self, frame: DataFrame, number: int, start: int) -> None:
         """Count a micro-batch of a query, unless the query was told to stop."""
@@ -144,19 +167,20 @@ class Stream:
             if start != self._starts:
                 raise RuntimeError("the stream was stopped")
             started = time.monotonic()
-            batch, reasons = read_batch(frame, number, self._rule, self._now() + AHEAD)
+            latest = min(self._now() + self._ahead, FOREVER)
+            batch = read_batch(frame, number, self._rule, int(latest))
             done = self._ledger.commit(batch)
             status = self.status
             status.batch = number
             if done.is_new:
                 events = sum(count.events for count in batch.counts)
-                rows = events + batch.bad + len(batch.changes)
+                rows = events + sum(batch.reasons.values()) + len(batch.changes)
                 status.events += events
                 status.late += done.late
-                status.bad += batch.bad
+                status.bad += done.bad
                 status.changes += len(batch.changes)
-                for reason, many in reasons.items():
-                    status.reasons[reason] = status.reasons.get(reason, 0) + many
+                if done.bad:
+                    status.reasons = self._ledger.reasons()
                 status.batch_seconds = time.monotonic() - started
                 status.rows_per_second = rows / max(status.batch_seconds, 1e-9)
                 if rows:
@@ -165,10 +189,8 @@ class Stream:
             self._when_closed(done.closed)
 
 
-def read_batch(
-    frame: DataFrame, number: int, rule: WindowRule, latest: int
-) -> tuple[Batch, dict[str, int]]:
-    """Return a micro-batch counted, and the rows that could not be read by reason.
+def read_batch(frame: DataFrame, number: int, rule: WindowRule, latest: int) -> Batch:
+    """Return a micro-batch counted.
 
     Parameters
     ----------
@@ -206,7 +228,7 @@ def read_batch(
     changes, more = _read_others(others)
     for reason, many in more.items():
         reasons[reason] = reasons.get(reason, 0) + many
-    return Batch(number, fine, last, sum(reasons.values()), changes), reasons
+    return Batch(number, fine, last, reasons, changes)
 
 
 def _count(frame: DataFrame, rule: WindowRule, latest: int) -> pa.Table:
@@ -230,15 +252,18 @@ def _others(frame: DataFrame) -> pa.Table:
 def _read_others(table: pa.Table) -> tuple[list[SubscriptionChange], dict[str, int]]:
     changes: list[SubscriptionChange] = []
     reasons: dict[str, int] = {}
-    # Files come in any order, and so do their rows; what happened first counts first.
-    rows = sorted(table.to_pylist(), key=lambda row: (row["instant"] or 0, row["came"]))
+    # Files come in any order, and so do their rows; what happened first counts first. What arrived
+    # here did so in order, also where the clock of whoever wrote it was set back.
+    rows = sorted(table.to_pylist(), key=lambda row: (row["came"], row["instant"] or 0))
     for row in rows:
         reason = _why_bad(row)
         if reason is not None:
             reasons[reason] = reasons.get(reason, 0) + 1
             continue
         changes.append(
-            SubscriptionChange(row["instant"], row["kind"], row["subscriber"], row["topic"])
+            SubscriptionChange(
+                row["instant"], row["kind"], row["subscriber"] or "", row["topic"], row["came"]
+            )
         )
     return changes, reasons
 
@@ -246,9 +271,9 @@ def _read_others(table: pa.Table) -> tuple[list[SubscriptionChange], dict[str, i
 def _why_bad(row: dict[str, Any]) -> str | None:
     if row["kind"] == BAD:
         return row["reason"] or "action neither subscribe nor unsubscribe"
-    if row["kind"] not in (SUBSCRIBE, UNSUBSCRIBE):
+    if row["kind"] not in ACTIONS:
         return "malformed row"
-    if not row["subscriber"]:
+    if not row["subscriber"] and row["kind"] not in (START, GAP):
         return "no subscriber"
     if not row["topic"] and row["kind"] == SUBSCRIBE:
         return "no topic"
