@@ -26,6 +26,8 @@ GIVEN = ("topic", "timestamp", "bytes", "subscriber")
 """What whoever writes files and messages may give."""
 SCHEMA = ", ".join(f"{name} STRING" for name in COLUMNS)
 MALFORMED = "_malformed"
+FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+"""What Spark tells of whole files."""
 GLOBS = {"jsonl": "*.{jsonl,json}", "csv": "*.csv", "parquet": "*.parquet"}
 MOST_FILES = 200
 """Files of one micro-batch: a backlog is worked off in pieces."""
@@ -93,7 +95,7 @@ def _folder(spark: SparkSession, folder: str, kind: str) -> DataFrame:
     names = ("path", "content") if "://" in folder else ("path",)
     columns = (*GIVEN, "action")
     schema = ", ".join(f"{name} STRING" for name in (*columns, MALFORMED))
-    files = reader.format("binaryFile").load(folder).select(*names)
+    files = reader.format("binaryFile").schema(FILES).load(folder).select(*names)
     return files.mapInArrow(reading(kind, columns, MALFORMED), schema)
 
 
@@ -107,9 +109,14 @@ def _any_source(spark: SparkSession, source: SparkSource) -> DataFrame:
         ) from None
     if source.payload == "json":
         text = F.col("value").cast("string")
-        fields = F.from_json(text, f"{SCHEMA}, action STRING")
+        schema = f"{SCHEMA}, action STRING, {MALFORMED} STRING"
+        fields = F.from_json(text, schema, {"columnNameOfCorruptRecord": MALFORMED})
         frame = frame.select(fields.alias("read"), text.alias("text")).select(
-            "read.*", F.when(F.col("read").isNull(), F.col("text")).alias(MALFORMED)
+            *(F.col(f"read.{name}") for name in (*GIVEN, "action")),
+            # A message without any text is no row either.
+            F.when(F.col("read").isNull(), F.coalesce("text", F.lit("")))
+            .otherwise(F.col(f"read.{MALFORMED}"))
+            .alias(MALFORMED),
         )
     action = F.lower(F.coalesce(_column(frame, "action"), F.lit(EVENT)))
     known = action.isin(EVENT, SUBSCRIBE, UNSUBSCRIBE)

@@ -44,6 +44,7 @@ MOST_AHEAD = 3600 * 10**6
 """Events further in the future than this many microseconds are bad at most: a clock is wrong, and
 one of them would close every window."""
 
+UNKNOWN_ACTION = "action neither subscribe nor unsubscribe"
 RENEW_SECONDS = 10.0
 """Between two attempts to begin a new checkpoint."""
 
@@ -270,7 +271,7 @@ def _read_others(table: pa.Table) -> tuple[list[SubscriptionChange], dict[str, i
 
 def _why_bad(row: dict[str, Any]) -> str | None:
     if row["kind"] == BAD:
-        return row["reason"] or "action neither subscribe nor unsubscribe"
+        return row["reason"] or UNKNOWN_ACTION
     if row["kind"] not in ACTIONS:
         return "malformed row"
     if not row["subscriber"] and row["kind"] not in (START, GAP):
