@@ -345,6 +345,7 @@ class Supervisor:
             ahead=math.inf if is_timed_here else windows.ahead,
             when_closed=lambda closed: self._closed.set(),
             spool=self.folder.spool if self.receiver is not None else None,
+            aside=self.folder.aside,
         )
         self.stream.start()
         self.health.stream = ""

@@ -101,7 +101,7 @@ def test_folders_of_events_and_changes(spark, tmp_path):
         {"topic": "b", "timestamp": 3700},
     ]
     write_lines(publications / "1.jsonl", rows)
-    running = Running(spark, source, tmp_path)
+    running = Running(spark, source, tmp_path, aside=tmp_path / "bad.jsonl")
     running.wait_for(events=4)
     write_lines(publications / "2.jsonl", [{"topic": "a", "timestamp": 1}] * 2)
     running.wait_for(events=6)
@@ -125,6 +125,10 @@ def test_folders_of_events_and_changes(spark, tmp_path):
         "no subscriber": 1,
         UNKNOWN_ACTION: 1,
     }
+    aside = [json.loads(line) for line in (tmp_path / "bad.jsonl").read_text().splitlines()]
+    assert sorted(row["reason"] for row in aside) == sorted(running.stream.status.reasons)
+    assert {row.get("raw") for row in aside if row["reason"] == "malformed row"} == {"{not json"}
+    assert {row["timestamp"] for row in aside if "ISO" in row["reason"]} == {"noon"}
     running.stop()
 
 

@@ -28,7 +28,7 @@ from fanwise.service.monitor.clock import SteadyClock
 from fanwise.service.monitor.heard import Heard, heard_file
 from fanwise.service.monitor.messages import Arrival, MessageReader, Record, bad, change_record
 from fanwise.service.monitor.mosquitto_log import EXPIRES_SECONDS, BrokerLog
-from fanwise.service.monitor.spool import Spool, SpoolFullError, segments
+from fanwise.service.monitor.spool import Spool, SpoolFullError, UnsyncedError, segments
 from fanwise.service.monitor.subscriptions import (
     AWAY,
     GAP,
@@ -158,6 +158,8 @@ class Receiver:
         self.status = ReceiverStatus()
         self._lock = threading.Condition()
         self._arrived: list[_Waiting] = []
+        # How many of them are in the spool, and may not be on disk.
+        self._visible = 0
         self._connection = 0
         self._clock = SteadyClock(max(last, self._heard.at))
         self._is_over = threading.Event()
@@ -272,11 +274,16 @@ class Receiver:
         with self._lock:
             arrived = self._arrived[:]
         trouble = ""
-        while not self._write(arrived):
+        if self._visible:
+            arrived = arrived[: self._visible]
+            if not self._sync():
+                return False
+        while not self._visible and not self._write(arrived):
             trouble = self.status.trouble
-            if len(arrived) < 2:
+            if self._visible or len(arrived) < 2:
                 return False
             del arrived[len(arrived) // 2 :]  # there may be room for some of it
+        self._visible = 0
         if self.status.trouble.startswith(WAITS):
             self.status.trouble = trouble
         with self._lock:
@@ -294,13 +301,29 @@ class Receiver:
         records = [one.record for one in arrived if one.record is not None]
         try:
             self._spool.write(records)
+        except UnsyncedError as error:
+            self._visible = len(arrived)
+            self.status.written += len(records)
+            return self._wait(error)
         except (SpoolFullError, OSError) as error:
-            if not self.status.trouble.startswith(WAITS):
-                log.warning("%s%s", WAITS, error)
-            self.status.trouble = f"{WAITS}{error}"
-            return False
+            return self._wait(error)
         self.status.written += len(records)
         return True
+
+    def _sync(self) -> bool:
+        """Bring to disk what is written already; return whether that was possible."""
+        try:
+            self._spool.sync()
+        except OSError as error:
+            return self._wait(error)
+        return True
+
+    def _wait(self, error: Exception) -> bool:
+        """Say in the status why input waits; return false."""
+        if not self.status.trouble.startswith(WAITS):
+            log.warning("%s%s", WAITS, error)
+        self.status.trouble = f"{WAITS}{error}"
+        return False
 
     def _on_pre_connect(self, client: Any, data: Any) -> None:
         """Read the password anew for each connection: it may have changed."""

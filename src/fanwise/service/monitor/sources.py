@@ -1,8 +1,8 @@
 """Sources as one streaming DataFrame: events and changes of subscriptions, unread as yet.
 
 Columns are ``kind`` (``event``, ``subscribe``, ``unsubscribe``, ``bad``), ``topic``, ``timestamp``,
-``bytes``, ``subscriber``, ``reason`` and ``came``, all text. The last tells the order of changes
-within the same second, where the source knows it.
+``bytes``, ``subscriber``, ``reason``, ``came`` and ``raw``, all text. ``came`` tells the order of
+changes, where the source knows it; ``raw`` is what a bad row was made of.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fanwise.service.monitor.spool import archive_of
 from fanwise.service.monitor.subscriptions import SUBSCRIBE, UNSUBSCRIBE
 
 EVENT, BAD = "event", "bad"
-COLUMNS = ("kind", "topic", "timestamp", "bytes", "subscriber", "reason", "came")
+COLUMNS = ("kind", "topic", "timestamp", "bytes", "subscriber", "reason", "came", "raw")
 GIVEN = ("topic", "timestamp", "bytes", "subscriber")
 """What whoever writes files and messages may give."""
 SCHEMA = ", ".join(f"{name} STRING" for name in COLUMNS)
@@ -130,6 +130,7 @@ def _as_columns(frame: DataFrame, kind: Column) -> DataFrame:
         # Why a row is bad is ours to say.
         F.lit(None).cast("string").alias("reason"),
         F.lit(None).cast("string").alias("came"),
+        F.lit(None).cast("string").alias("raw"),
         _column(frame, MALFORMED).alias(MALFORMED),
     ).transform(_set_malformed_aside)
 
@@ -147,5 +148,6 @@ def _set_malformed_aside(frame: DataFrame) -> DataFrame:
         {
             "kind": F.when(is_bad, F.lit(BAD)).otherwise(F.col("kind")),
             "reason": F.when(is_bad, F.lit("malformed row")).otherwise(F.col("reason")),
+            "raw": F.when(is_bad, F.col(MALFORMED)).otherwise(F.col("raw")),
         }
     ).drop(MALFORMED)
