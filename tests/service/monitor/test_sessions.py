@@ -109,6 +109,16 @@ def test_a_broker_that_is_started_anew_has_no_clean_sessions(read):
     assert read.wanted() == {("kept", "a")}
 
 
+def test_a_line_that_comes_again_after_the_start_is_of_before_it(read):
+    read.lines(comes("old"), wants("old", "a"))
+    read.take(
+        SubscriptionChange(10**6, "clean", "old", "2", 50),
+        SubscriptionChange(2 * 10**6, "subscribe", "old", "a", 51),
+        SubscriptionChange(10**6, "start", "", "2", 52),
+    )
+    assert read.wanted() == set()
+
+
 def test_gaps_are_counted(read):
     read.take(SubscriptionChange(1, "gap", "", "away", 1), SubscriptionChange(1, "gap", "", "away"))
     read.take(SubscriptionChange(1, "gap", "", "session", 1))

@@ -31,7 +31,9 @@ from fanwise.service.monitor.mosquitto_log import EXPIRES_SECONDS, BrokerLog
 from fanwise.service.monitor.spool import Spool, SpoolFullError, UnsyncedError, segments
 from fanwise.service.monitor.subscriptions import (
     AWAY,
+    CLEAN,
     GAP,
+    KEPT,
     LOST,
     START,
     Action,
@@ -444,6 +446,9 @@ class Receiver:
                 self._note_heard(at)
                 return
             record = self._reader.read(Arrival(topic, message.payload, at, bool(message.dup)))
+            is_session = record is not None and record["kind"] in (CLEAN, KEPT)
+            if record is not None and is_session and message.dup and self._before is not None:
+                record["topic"] = str(self._before.at)
         self._note_heard(at)
         status = self.status
         status.received += 1

@@ -35,7 +35,8 @@ class Session(NamedTuple):
     Attributes
     ----------
     since, came
-        When it connected by the broker's clock, and when the line that says so arrived by ours.
+        When it connected by the broker's clock, and when the line that says so arrived by ours; of
+        a line that came again, the end of the connection on which it had come before.
     """
 
     is_clean: bool
@@ -84,7 +85,8 @@ class Sessions:
         before = self.of.pop(client, None)
         was_clean = before is not None and before.is_clean
         if change.action in (CLEAN, KEPT):
-            self.of[client] = Session(change.action == CLEAN, change.instant, change.came)
+            came = int(change.topic) if change.topic else change.came
+            self.of[client] = Session(change.action == CLEAN, change.instant, came)
         # A clean session begins with nothing, whatever the client had before.
         is_over = change.action in (CLEAN, EXPIRE) or was_clean
         return Outcome((_end(change.instant, client),) if is_over else (), (client,))

@@ -105,13 +105,14 @@ def archive_of(folder: Path) -> Path:
 
 def segments(folder: Path) -> list[Path]:
     """Return the segments of a spool in the order of writing, also those that were counted."""
-    found = (*folder.glob(f"*{SUFFIX}"), *archive_of(folder).rglob(f"*{SUFFIX}"))
+    # Names that begin with a dot are hidden: half-written segments.
+    found = (*folder.glob(f"[!.]*{SUFFIX}"), *archive_of(folder).rglob(f"[!.]*{SUFFIX}"))
     return sorted(found, key=lambda path: path.name)
 
 
 def bytes_waiting(folder: Path) -> int:
     """Return the bytes that wait in a spool."""
-    return sum(_size(path) for path in folder.glob(f"*{SUFFIX}"))
+    return sum(_size(path) for path in folder.glob(f"[!.]*{SUFFIX}"))
 
 
 def prune(folder: Path, seconds: float, now: float | None = None) -> int:

@@ -28,9 +28,10 @@ ACTIONS: tuple[str, ...] = get_args(Action)
 SUBSCRIBE: Literal["subscribe"] = "subscribe"
 UNSUBSCRIBE: Literal["unsubscribe"] = "unsubscribe"
 CLEAN: Literal["clean"] = "clean"
-"""A client comes to the broker with a clean session."""
+"""A client comes to the broker with a clean session. In place of a topic is when we had lost the
+broker, by our clock, if the line was sent before that and came again."""
 KEPT: Literal["kept"] = "kept"
-"""A client comes to a session that the broker keeps when it goes."""
+"""The same, to a session that the broker keeps when it goes."""
 LEAVE: Literal["leave"] = "leave"
 """A client goes."""
 EXPIRE: Literal["expire"] = "expire"
