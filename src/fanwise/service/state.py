@@ -26,6 +26,8 @@ class StateFolder:
         What was counted, and what Spark remembers of it: they belong together.
     store
         Decisions and history, where they are not in PostgreSQL.
+    sessions
+        Digests of the sessions of people who signed in on the page.
     plans, workloads
         Plans that were decided, and windows that they were made for.
     """
@@ -47,6 +49,10 @@ class StateFolder:
     @property
     def store(self) -> Path:
         return self.path / "store.sqlite"
+
+    @property
+    def sessions(self) -> Path:
+        return self.path / "sessions.json"
 
     @property
     def plans(self) -> Path:

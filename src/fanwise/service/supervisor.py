@@ -22,6 +22,7 @@ import pyarrow as pa
 from fanwise.errors import FanwiseError, InputError
 from fanwise.service.analyzer.deciding import Analyzer, Decided, InForce
 from fanwise.service.analyzer.forecasting import DAY
+from fanwise.service.analyzer.recalling import recall_decided
 from fanwise.service.analyzer.workloads import Traffic
 from fanwise.service.configuration.model import Configuration, MqttSource
 from fanwise.service.executor.applying import Assessment, Executor
@@ -82,6 +83,11 @@ class Latest:
     def put(self, decided: Decided) -> None:
         with self.lock:
             self.decided = decided
+
+    def put_first(self, decided: Decided) -> None:
+        """Put what is known from before, unless something was decided since."""
+        with self.lock:
+            self.decided = self.decided or decided
 
     def get(self) -> Decided | None:
         with self.lock:
@@ -281,6 +287,18 @@ class Supervisor:
     def plan_folder(self, decision: Decision) -> Path:
         """Return where the plan of a decision is, if it is still kept."""
         return self.folder.plans / _name(decision.window, decision.hash)
+
+    def last_decided(self) -> Decided | None:
+        """Return what was decided last; after a restart as it was kept, if it was."""
+        decided = self.latest.get()
+        if decided is None and (newest := self.store.newest()) is not None:
+            name = _name(newest.window, newest.hash)
+            decided = recall_decided(
+                newest, self.folder.plans / name, self.folder.workloads / name
+            )
+            if decided is not None:
+                self.latest.put_first(decided)
+        return decided
 
     def _save(self, decided: Decided) -> None:
         if decided.plan is None:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from fanwise import __version__
+from fanwise.arrays.tolerance import most_within
 from fanwise.errors import FanwiseError
-from fanwise.planning.explanation import find_name
-from fanwise.select.problem import Selection, served_topics
+from fanwise.planning.explanation import find_name, find_topic
+from fanwise.planning.plan import certified_gap
+from fanwise.select.explain.facts import TopicFacts
+from fanwise.select.explain.sentences import reason
+from fanwise.select.problem import Selection, posed_by, served_topics
+from fanwise.select.sweep import capacity_curve
 from fanwise.service.analyzer.deciding import Decided, mark_served
+from fanwise.service.analyzer.taking import to_satisfy, to_serve
 from fanwise.service.api import bodies
+from fanwise.service.api.network import read_network
 from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
 from fanwise.service.records import Decision, Role
 from fanwise.service.store.rows import Application
@@ -24,6 +35,8 @@ if TYPE_CHECKING:
 
 MOST_TOPICS = 1000
 """Topics of a subscriber that are listed."""
+CAPACITIES = ("0%", "1%", "2%", "3%", *(f"{share}%" for share in range(5, 105, 5)))
+"""Points of a curve, as shares of what serving everything takes."""
 
 
 class Busy(FanwiseError):  # noqa: N818 - it passes
@@ -49,17 +62,33 @@ class Questions:
         executor, found = service.executor.status(), service.input()
         current, pending = self._store.current(), self._store.pending()
         troubles = service.health.troubles
-        windows = service.configuration.windows
+        windows, decide = service.configuration.windows, service.configuration.decide
         newest = self._store.newest()
+        waiting = {one.output: one for one in executor.waiting}
         return bodies.StatusBody(
             version=__version__,
             mode=executor.mode,
             ready=not troubles,
             troubles=troubles,
+            parts=dict(service.health.__dict__),
+            now=None if current is None else _weigh_now(current, newest),
+            applying=[
+                {"epoch": one.epoch, "hash": one.hash, "kind": one.kind, "who": one.who}
+                for one in executor.applying
+            ],
+            newest=None if newest is None else bodies.DecisionBody.of(newest),
             in_force=None if current is None else bodies.DecisionBody.of(current),
             pending=None if pending is None else bodies.DecisionBody.of(pending),
             epoch=executor.epoch,
-            outputs=[asdict(output) for output in executor.outputs],
+            outputs=[
+                {
+                    **asdict(output),
+                    "is_current": output.name not in executor.unaware,
+                    "attempts": waiting[output.name].attempts if output.name in waiting else 0,
+                    "error": waiting[output.name].error if output.name in waiting else "",
+                }
+                for output in executor.outputs
+            ],
             input=asdict(found),
             windows={
                 "length": windows.length,
@@ -68,7 +97,32 @@ class Questions:
                 "last": None if newest is None else asdict(newest.window),
             },
             decisions=self._store.count_decisions(),
+            settings={
+                "tau": decide.tau,
+                "capacity": decide.capacity,
+                "metric": decide.metric,
+                "max_changes": decide.max_changes,
+                "time_limit": decide.time_limit,
+            },
             you=role,
+        )
+
+    def series(self, limit: int) -> bodies.Series:
+        """Return the last decisions over time."""
+        found = self._store.last_decisions(limit)
+        before = [one.facts.get("effect", {}).get("before", {}) for one in found]
+        return bodies.Series(
+            end=[one.window.end for one in found],
+            state=[one.state for one in found],
+            value=[one.value for one in found],
+            bound=[one.bound for one in found],
+            in_force=[
+                row.get("value") if one.previous is not None else None
+                for one, row in zip(found, before, strict=True)
+            ],
+            used=[one.facts.get("used") for one in found],
+            capacity=[one.facts.get("capacity") for one in found],
+            changes=[one.changes for one in found],
         )
 
     def find(self, hash: str) -> Decision:
@@ -106,9 +160,7 @@ class Questions:
     def what_if(self, question: bodies.WhatIf) -> bodies.WhatIfAnswer:
         """Solve the last window with other parameters, within the time that is allowed."""
         decided = self._last()
-        if not self._solving.acquire(blocking=False):
-            raise Busy("Another what-if question is being answered; try again in a moment.")
-        try:
+        with self._one_at_a_time():
             begun = time.perf_counter()
             settings = self._service.configuration.decide
             problem = Selection(
@@ -119,8 +171,6 @@ class Questions:
             )
             limit = self._service.configuration.server.what_if_seconds
             plan = problem.solve(time_limit=limit, proof=False)
-        finally:
-            self._solving.release()
         served = served_topics(plan.tables["topics"], decided.workload.num_topics)
         now = mark_served(decided.workload, self._service.in_force())
         return bodies.WhatIfAnswer(
@@ -136,6 +186,66 @@ class Questions:
             seconds=round(time.perf_counter() - begun, 3),
         )
 
+    def curve(self, question: bodies.CurveQuestion) -> bodies.Curve:
+        """Return value and bound against capacity in the last window."""
+        decided = self._last()
+        with self._one_at_a_time():
+            begun = time.perf_counter()
+            settings = self._service.configuration.decide
+            problem = Selection(
+                decided.workload,
+                tau=settings.tau if question.tau is None else question.tau,
+                capacity="100%",
+                metric=question.metric or settings.metric,
+            )
+            points = capacity_curve(problem, list(CAPACITIES)).points
+        return bodies.Curve(
+            window=bodies.WindowBody.of(decided.decision.window),
+            tau=float(problem.tau),
+            metric=problem.metric,
+            everything=problem.limit,
+            points=[
+                bodies.CurvePoint(
+                    capacity=point.parameters["capacity"],
+                    value=float(point.value or 0.0),
+                    bound=point.bound,
+                    served=point.metrics["served"],
+                )
+                for point in points
+            ],
+            seconds=round(time.perf_counter() - begun, 3),
+        )
+
+    @contextmanager
+    def _one_at_a_time(self) -> Iterator[None]:
+        """Solve in the block, unless as many do already as may."""
+        if not self._solving.acquire(blocking=False):
+            raise Busy("Another what-if question is being answered; try again in a moment.")
+        try:
+            yield
+        finally:
+            self._solving.release()
+
+    def search(self, text: str, limit: int) -> bodies.Found:
+        """Return names of topics and subscribers that contain a text, whatever its case."""
+        workload = self._last().workload
+        return bodies.Found(
+            topics=_containing(workload.topic_names, text, limit),
+            subscribers=_containing(workload.subscriber_names, text, limit),
+        )
+
+    def network(self) -> bodies.NetworkBody:
+        """Return the offload network, if the configuration says where it is described."""
+        folder = self._service.configuration.server.network
+        if folder is None:
+            return bodies.NetworkBody(configured=False)
+        decided = self._service.last_decided()
+        events = {}
+        if decided is not None:
+            names = decided.workload.topic_names.to_pylist()
+            events = dict(zip(names, decided.workload.rates.tolist(), strict=True))
+        return read_network(folder, events)
+
     def topic(self, name: str) -> bodies.TopicBody:
         """Say why a topic is served or offloaded in the last window."""
         decided = self._last()
@@ -145,6 +255,13 @@ class Questions:
         current = self._service.in_force()
         in_force = current is not None and name in set(current.served.to_pylist())
         pins = {pin.topic: pin.kind for pin in self._store.pins()}
+        takes = None
+        if not explained.facts["served"]:
+            problem = posed_by(decided.workload, decided.plan.parameters)
+            served = served_topics(decided.plan.tables["topics"], decided.workload.num_topics)
+            takes = bodies.ServingBody(
+                **asdict(to_serve(problem, served, find_topic(decided.workload, name)))
+            )
         return bodies.TopicBody(
             topic=name,
             served=bool(explained.facts["served"]),
@@ -152,6 +269,8 @@ class Questions:
             window=bodies.WindowBody.of(decided.decision.window),
             facts={key: value for key, value in explained.facts.items() if key != "topic"},
             pinned=pins.get(name),
+            why=reason(TopicFacts(**explained.facts)),
+            takes=takes,
         )
 
     def subscriber(self, name: str) -> bodies.SubscriberBody:
@@ -166,14 +285,17 @@ class Questions:
             served = served_topics(decided.plan.tables["topics"], workload.num_topics)
         needs = float(workload.demand(self._service.configuration.decide.tau)[number])
         gets = float(workload.rates[topics[served[topics]]].sum())
+        problem = Selection(workload, tau=self._service.configuration.decide.tau, capacity="100%")
         rows: list[dict[str, Any]] = [
             {
                 "topic": workload.topic_names[int(topic)].as_py(),
                 "events": float(workload.rates[topic]),
+                "cost": float(problem.cost[topic]),
                 "served": bool(served[topic]),
             }
             for topic in topics[:MOST_TOPICS]
         ]
+        takes = to_satisfy(problem, served, number)
         return bodies.SubscriberBody(
             subscriber=name,
             window=bodies.WindowBody.of(decided.decision.window),
@@ -181,10 +303,49 @@ class Questions:
             gets=gets,
             satisfied=gets >= needs * (1 - 1e-9),
             topics=rows,
+            takes=[] if takes is None else list(takes.topics),
+            takes_cost=None if takes is None else takes.cost,
         )
 
     def _last(self) -> Decided:
-        decided = self._service.latest.get()
+        decided = self._service.last_decided()
         if decided is None:
             raise ConflictError("No window has closed since the service started; wait for one.")
         return decided
+
+
+def _weigh_now(current: Decision, newest: Decision | None) -> bodies.NowBody | None:
+    """Return what is in force on the newest window that it was weighed on."""
+    facts, value = current.facts, current.value
+    window, bound, before = current.window, current.bound, facts
+    if newest is not None and newest.number != current.number and newest.previous == current.hash:
+        before = newest.facts.get("effect", {}).get("before", {})
+        facts, value = newest.facts, before.get("value", 0.0)
+        window, bound = newest.window, newest.bound
+    if not facts.keys() >= _OF_NOW or not before.keys() >= {"satisfied", "used", "served"}:
+        return None
+    is_within = before["used"] <= most_within(facts["capacity"])
+    return bodies.NowBody(
+        window=bodies.WindowBody.of(window),
+        satisfied=before["satisfied"],
+        subscribers=facts["subscribers"],
+        value=value,
+        bound=bound,
+        gap=certified_gap(value, bound, is_feasible=is_within),
+        used=before["used"],
+        capacity=facts["capacity"],
+        served=before["served"],
+        topics=facts["topics"],
+    )
+
+
+_OF_NOW = {"subscribers", "capacity", "topics"}
+
+
+def _containing(names: pa.Array, text: str, limit: int) -> list[str]:
+    """Return names that contain a text; those that begin with it first, then in their order."""
+    found = names.filter(pc.match_substring(names, text, ignore_case=True))
+    begins = pc.starts_with(found, text, ignore_case=True)
+    first = found.filter(begins).slice(0, limit).to_pylist()
+    rest = found.filter(pc.invert(begins)).slice(0, limit - len(first)).to_pylist()
+    return [*first, *rest]

@@ -68,6 +68,7 @@ class DecisionBody(Body):
     facts: dict[str, Any]
     seconds: dict[str, float]
     why: str = Field(description="Why the state is what it is.")
+    in_force_at: Time | None = Field(description="When it came in force last; null if never.")
 
     @classmethod
     def of(cls, decision: Decision) -> DecisionBody:
@@ -111,6 +112,14 @@ class Reason(Body):
     """Why, in a person's words; kept in the audit trail."""
 
     why: str = Field("", max_length=1000, examples=["the campaign must stay up"])
+
+
+class Confirmation(Body):
+    """What a person typed to show which decision is meant."""
+
+    starts: str = Field(
+        min_length=6, max_length=64, description="First characters of its hash.", examples=["4be1c0"]
+    )
 
 
 class Applied(Body):
@@ -164,6 +173,43 @@ class WhatIfAnswer(Body):
     seconds: float
 
 
+class CurveQuestion(Body):
+    """Which curve: what is left out is as configured."""
+
+    tau: float | None = Field(None, ge=1e-9, allow_inf_nan=False, le=1e30, examples=[30])
+    metric: Literal["binary", "fractional"] | None = None
+
+
+class CurvePoint(Body):
+    """What some capacity is worth."""
+
+    capacity: float
+    value: float
+    bound: float | None
+    served: int
+
+
+class Curve(Body):
+    """Value against capacity in the last window, by one greedy run, with proven bounds."""
+
+    window: WindowBody
+    tau: float
+    metric: str
+    everything: float = Field(description="Capacity that serving every topic takes.")
+    points: list[CurvePoint]
+    seconds: float
+
+
+class ServingBody(Body):
+    """What it would take to serve a topic that is offloaded."""
+
+    more: float = Field(description="Capacity missing for it; 0 where it fits.")
+    is_possible: bool = Field(description="Whether it could be served if others made room.")
+    dropped: int = Field(description="Served topics that would make room.")
+    names: list[str] = Field(description="The first of them.")
+    subscribers: int = Field(description="More, or fewer, satisfied after that exchange.")
+
+
 class TopicBody(Body):
     """A topic in the last window, and why it is served or offloaded."""
 
@@ -173,6 +219,8 @@ class TopicBody(Body):
     window: WindowBody
     facts: dict[str, Any]
     pinned: Literal["pin", "exclude"] | None
+    why: str = Field(description="In a sentence.")
+    takes: ServingBody | None = Field(description="To serve it; null where it is served.")
 
 
 class SubscriberBody(Body):
@@ -184,6 +232,15 @@ class SubscriberBody(Body):
     gets: float
     satisfied: bool
     topics: list[dict[str, Any]]
+    takes: list[str] = Field(description="Topics whose serving would satisfy it.")
+    takes_cost: float | None = Field(description="What they cost; null where none would.")
+
+
+class Found(Body):
+    """Names in the last window that contain what was asked for."""
+
+    topics: list[str]
+    subscribers: list[str]
 
 
 class WindowTotalsBody(Body):
@@ -237,6 +294,79 @@ class AuditPage(Body):
     cursor: str | None
 
 
+class Series(Body):
+    """Decisions over time, oldest first: one entry of each list is one decision."""
+
+    end: list[Time] = Field(description="Ends of their windows.")
+    state: list[State]
+    value: list[float]
+    bound: list[float | None]
+    in_force: list[float | None] = Field(description="Value of what was in force before.")
+    used: list[float | None]
+    capacity: list[float | None]
+    changes: list[int]
+
+
+class NowBody(Body):
+    """What is in force, on the last window."""
+
+    window: WindowBody
+    satisfied: int
+    subscribers: int
+    value: float
+    bound: float | None
+    gap: float | None = Field(description="Certified distance from the best, of this selection.")
+    used: float
+    capacity: float
+    served: int
+    topics: int
+
+
+class NodeBody(Body):
+    """A broker of the offload network."""
+
+    name: str
+    address: str
+    links: int
+    entries: int = Field(description="Topics whose messages enter here.")
+
+
+class LinkBody(Body):
+    """A bridge between two brokers."""
+
+    source: str
+    target: str
+    topics: int
+    events: float | None = Field(description="Of its topics in the last window.")
+
+
+class NetworkBody(Body):
+    """The offload network."""
+
+    configured: bool
+    generation: str = ""
+    nodes: list[NodeBody] = []
+    links: list[LinkBody] = []
+    num_nodes: int = 0
+    num_links: int = 0
+
+
+class SignIn(Body):
+    """With what somebody signs in: a token, or the code of a link that works once."""
+
+    token: str | None = Field(None, max_length=200)
+    code: str | None = Field(None, max_length=200)
+
+
+class SessionBody(Body):
+    """Who you are."""
+
+    name: str
+    role: Role | None
+    csrf: str = Field(description="Header X-Fanwise-CSRF of what changes something; not with Bearer.")
+    until: Time | None = Field(description="When to sign in again.")
+
+
 class StatusBody(Body):
     """How the service is."""
 
@@ -244,6 +374,10 @@ class StatusBody(Body):
     mode: str
     ready: bool
     troubles: dict[str, str] = Field(description="Parts that are not well, and why.")
+    parts: dict[str, str] = Field(description="All parts; empty where nothing is wrong.")
+    now: NowBody | None = Field(description="What is in force, on the last window.")
+    applying: list[dict[str, Any]] = Field(description="What is being applied.")
+    newest: DecisionBody | None
     in_force: DecisionBody | None
     pending: DecisionBody | None
     epoch: int
@@ -251,4 +385,5 @@ class StatusBody(Body):
     input: dict[str, Any] = Field(description="Events, late, bad, lag, backlog.")
     windows: dict[str, Any]
     decisions: dict[str, int] = Field(description="How many are in each state.")
+    settings: dict[str, Any] = Field(description="What is decided by: tau, capacity, metric.")
     you: Role | None = Field(description="Your role; null without a token.")

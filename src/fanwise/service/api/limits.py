@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -41,8 +42,16 @@ class RateLimit:
 class BoundedRequests:
     """Refuses requests that are too large (413) or too many (429)."""
 
-    def __init__(self, app: ASGIApp, *, largest: int, limit: RateLimit) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        largest: int,
+        limit: RateLimit,
+        is_session: Callable[[dict[str, str]], object] = lambda cookies: None,
+    ) -> None:
         self._app, self._largest, self._limit = app, largest, limit
+        self._is_session = is_session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on if it is within the bounds."""
@@ -50,7 +59,7 @@ class BoundedRequests:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        wait = self._limit.wait_for(_client(scope, headers))
+        wait = self._limit.wait_for(self._client(scope, headers))
         if wait:
             told = {"Retry-After": str(max(1, round(wait)))}
             answer = JSONResponse({"detail": "Too many requests; wait."}, 429, told)
@@ -70,6 +79,16 @@ class BoundedRequests:
 
         await self._app(scope, receive_again, send)
 
+    def _client(self, scope: Scope, headers: Headers) -> str:
+        """Tell clients apart: by token or session if they have one, else by address."""
+        known = headers.get("authorization")
+        cookies = headers.get("cookie")
+        if known is None and cookies is not None and self._is_session(cookie_parser(cookies)):
+            known = cookies
+        if known:
+            return hashlib.sha256(known.encode()).hexdigest()
+        return scope["client"][0] if scope.get("client") else "?"
+
     async def _read_body(self, headers: Headers, receive: Receive) -> bytes | None:
         """Return the body; None if it is too large, whatever its header says."""
         try:
@@ -85,11 +104,3 @@ class BoundedRequests:
                 return None
             if message["type"] != "http.request" or not message.get("more_body"):
                 return body
-
-
-def _client(scope: Scope, headers: Headers) -> str:
-    """Tell clients apart: by token if they have one, else by address."""
-    token = headers.get("authorization")
-    if token:
-        return hashlib.sha256(token.encode()).hexdigest()
-    return scope["client"][0] if scope.get("client") else "?"
