@@ -185,7 +185,7 @@ def run(
         terminal = console.out()
         terminal.print(f"fanwise serves on {url}, state in {folder}", markup=False)
         if token is not None:
-            terminal.print("A made day is replayed, ten minutes a second. Look at it:", markup=False)
+            terminal.print("A made day is replayed, an hour every few seconds. Look:", markup=False)
             terminal.print(f"  {link}   (signs you in, once)", markup=False, soft_wrap=True)
             terminal.print("or from a terminal:", markup=False)
             terminal.print(

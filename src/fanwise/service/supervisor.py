@@ -293,9 +293,7 @@ class Supervisor:
         decided = self.latest.get()
         if decided is None and (newest := self.store.newest()) is not None:
             name = _name(newest.window, newest.hash)
-            decided = recall_decided(
-                newest, self.folder.plans / name, self.folder.workloads / name
-            )
+            decided = recall_decided(newest, self.folder.plans / name, self.folder.workloads / name)
             if decided is not None:
                 self.latest.put_first(decided)
         return decided

@@ -110,17 +110,18 @@ class Questions:
     def series(self, limit: int) -> bodies.Series:
         """Return the last decisions over time."""
         found = self._store.last_decisions(limit)
-        before = [one.facts.get("effect", {}).get("before", {}) for one in found]
+        before = [
+            {} if one.previous is None else one.facts.get("effect", {}).get("before", {})
+            for one in found
+        ]
         return bodies.Series(
             end=[one.window.end for one in found],
             state=[one.state for one in found],
             value=[one.value for one in found],
             bound=[one.bound for one in found],
-            in_force=[
-                row.get("value") if one.previous is not None else None
-                for one, row in zip(found, before, strict=True)
-            ],
+            in_force=[row.get("value") for row in before],
             used=[one.facts.get("used") for one in found],
+            in_force_used=[row.get("used") for row in before],
             capacity=[one.facts.get("capacity") for one in found],
             changes=[one.changes for one in found],
         )

@@ -118,7 +118,7 @@ class Confirmation(Body):
     """What a person typed to show which decision is meant."""
 
     starts: str = Field(
-        min_length=6, max_length=64, description="First characters of its hash.", examples=["4be1c0"]
+        min_length=6, max_length=64, description="Beginning of its hash.", examples=["4be1c0"]
     )
 
 
@@ -303,6 +303,7 @@ class Series(Body):
     bound: list[float | None]
     in_force: list[float | None] = Field(description="Value of what was in force before.")
     used: list[float | None]
+    in_force_used: list[float | None] = Field(description="What that would have taken.")
     capacity: list[float | None]
     changes: list[int]
 
@@ -363,7 +364,7 @@ class SessionBody(Body):
 
     name: str
     role: Role | None
-    csrf: str = Field(description="Header X-Fanwise-CSRF of what changes something; not with Bearer.")
+    csrf: str = Field(description="X-Fanwise-CSRF of what changes something; not with Bearer.")
     until: Time | None = Field(description="When to sign in again.")
 
 

@@ -115,9 +115,7 @@ class Sessions:
 
     def _is_open(self, session: Session, now: float) -> bool:
         # A clock that was set back must not make sessions last for ever.
-        return (
-            0 <= now - session.begun < self._longest and abs(now - session.seen) < IDLE_SECONDS
-        )
+        return 0 <= now - session.begun < self._longest and abs(now - session.seen) < IDLE_SECONDS
 
     def _drop_old(self, now: float) -> None:
         self._sessions = {

@@ -56,7 +56,8 @@ export async function signOut() {
   csrf = "";
 }
 
-export const named = (name) => name.split("/").map(encodeURIComponent).join("/");
+// With slashes encoded too: browsers would resolve the dots of a name such as a/../b.
+export const named = encodeURIComponent;
 
 // What was asked for first may be answered last: only the newest answer counts.
 export function onlyNewest(act) {

@@ -27,12 +27,18 @@ async function begin() {
   find("range").addEventListener("change", () => status && guard(showOverTime(status)));
   find("audit").addEventListener("toggle", () => find("audit").open && showAudit());
   document.addEventListener("visibilitychange", () => !document.hidden && tick());
-  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
-  if (code) {
-    history.replaceState(null, "", "/");
-    try { await signIn({ code }); } catch (error) { find("sign-in-error").textContent = error.message; }
-  }
+  addEventListener("hashchange", async () => (await useLink()) && enter());
+  await useLink();
   await enter();
+}
+
+// A link that signs in once: the code is behind the #, so it is in no log of any server.
+async function useLink() {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (!code) return false;
+  history.replaceState(null, "", "/");
+  try { await signIn({ code }); } catch (error) { find("sign-in-error").textContent = error.message; }
+  return true;
 }
 
 async function enter() {

@@ -4,7 +4,7 @@ import { ask } from "./asking.js";
 import { draw, find, make, table } from "./dom.js";
 import { number, plural } from "./format.js";
 
-const WIDTH = 960, HEIGHT = 460, MARGIN = 46, MOST_DRAWN = 150;
+const WIDTH = 720, HEIGHT = 480, MARGIN = 48, MOST_DRAWN = 150;
 let shown = "";
 
 export async function showNetwork(status) {

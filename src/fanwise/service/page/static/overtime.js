@@ -12,8 +12,9 @@ const VALUE = [
   { name: "Of what was in force", field: "held", color: "series-c", kind: "dots", marker: "diamond", size: 6 },
 ];
 const CAPACITY = [
+  { name: "Used by the decision", field: "used", color: "series-a", width: 2.5 },
   { name: "Capacity", field: "capacity", color: "series-b", dash: [6, 4] },
-  { name: "Used", field: "used", color: "series-a", width: 2.5 },
+  { name: "Needed by what was in force", field: "needed", color: "series-c", kind: "dots", marker: "diamond", size: 6 },
 ];
 const SWITCHES = [{ name: "Topics switched", field: "changes", color: "series-d", kind: "bars" }];
 let charts = null, shown = "";
@@ -41,7 +42,7 @@ export async function showOverTime(status) {
   const width = spacing(x) * 0.8;
   const whole = {
     x, value: found.value, bound: known(found.bound), held: known(found.in_force),
-    used: known(found.used), capacity: known(found.capacity), changes: found.changes, width: x.map(() => width),
+    used: known(found.used), needed: known(found.in_force_used), capacity: known(found.capacity), changes: found.changes, width: x.map(() => width),
   };
   const count = found.value.length;
   charts.figures.forEach((figure, place) => figure.setAttribute("aria-label", describe(place, found, count)));

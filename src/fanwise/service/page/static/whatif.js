@@ -10,7 +10,7 @@ const CURVE = [
   { name: "Value, by a quick method", field: "value", color: "series-a", width: 2.5 },
 ];
 const WAIT = 350;
-let parts = null, timer = null, shown = "", everything = 0, current = null;
+let parts = null, timer = null, shown = "", everything = 0, current = null, isSeen = false;
 
 export function showWhatIf(status) {
   current = status;
@@ -19,13 +19,20 @@ export function showWhatIf(status) {
     return;
   }
   if (!parts) parts = setUp(status);
+  // Curves cost the service some work: only for whoever looks.
   const key = `${status.newest.number}`;
-  if (key === shown) return;
+  if (key === shown || !isSeen) return;
   shown = key;
   everything = status.newest.facts.everything;
   if (parts.isPlain) reset();
-  // Not in the way of the first view: whoever looks gets it a moment later.
   later(false);
+}
+
+function whenSeen(element) {
+  new IntersectionObserver((entries) => {
+    isSeen = entries.some((one) => one.isIntersecting);
+    if (isSeen) showWhatIf(current);
+  }).observe(element);
 }
 
 function setUp(status) {
@@ -39,6 +46,7 @@ function setUp(status) {
     chart: new Chart(place, { series: CURVE, height: 210, isTime: false, span: true, xLabel: "Capacity, deliveries a window" }) };
   for (const slider of [tau, capacity]) slider.addEventListener("input", () => { made.isPlain = false; say(made); later(true); });
   const asSet = make("button", { type: "button", class: "quiet", onclick: () => { made.isPlain = true; reset(); later(true); } }, "As configured");
+  whenSeen(find("what-if-body"));
   find("what-if-body").replaceChildren(
     make("div", { class: "sliders" },
       make("div", {}, make("label", { for: "tau" }, "Tau: events that satisfy"), tau, tauText),
@@ -83,13 +91,14 @@ function later(byHand) {
 const refresh = onlyNewest(async (isNewest, byHand) => {
   say(parts);
   const tau = chosenTau(), capacity = chosenCapacity();
-  parts.answer.replaceChildren(make("p", { class: "small" }, "Solving …"));
+  parts.answer.replaceChildren(make("p", { class: "small" }, parts.isPlain ? "Reading …" : "Solving …"));
   try {
     const curve = await askPatiently("/api/v1/what-if/curve", { method: "POST", body: { tau } });
     if (!isNewest()) return;
     everything = curve.everything;
     await draw(curve, capacity);
     if (!isNewest()) return;
+    if (parts.isPlain) { asDecided(); return; }
     const found = await askPatiently("/api/v1/what-if", { method: "POST", body: { tau, capacity } });
     if (!isNewest()) return;
     const now = current.now?.satisfied ?? null;
@@ -104,6 +113,15 @@ const refresh = onlyNewest(async (isNewest, byHand) => {
     if (isNewest()) parts.answer.replaceChildren(make("p", { class: "error" }, error.message));
   }
 });
+
+// As configured the answer is known: it is the newest decision.
+function asDecided() {
+  const { value, bound, gap, facts, window } = current.newest;
+  parts.answer.replaceChildren(
+    make("p", {}, make("b", { class: "big" }, number(value)),
+      ` ${facts.metric === "binary" ? "satisfied" : "in total"}, at most ${number(bound)} (gap ${percent(gap)})`),
+    make("p", { class: "small" }, `As configured: the newest decision, window ${span(window)}. Move a slider to ask another question.`));
+}
 
 async function draw(curve, capacity) {
   const points = curve.points;
