@@ -27,6 +27,7 @@ BENCHMARKS = (
     "proofs",
     "serve",
     "serve_input",
+    "page",
 )
 RESULTS = Path(__file__).parent / "results"
 

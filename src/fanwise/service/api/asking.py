@@ -21,10 +21,10 @@ from fanwise.planning.plan import certified_gap
 from fanwise.select.explain.facts import TopicFacts
 from fanwise.select.explain.sentences import reason
 from fanwise.select.problem import Selection, posed_by, served_topics
-from fanwise.select.sweep import capacity_curve
 from fanwise.service.analyzer.deciding import Decided, mark_served
 from fanwise.service.analyzer.taking import to_satisfy, to_serve
 from fanwise.service.api import bodies
+from fanwise.service.api.curves import draw_curve
 from fanwise.service.api.network import read_network
 from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
 from fanwise.service.records import Decision, Role
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 MOST_TOPICS = 1000
 """Topics of a subscriber that are listed."""
-CAPACITIES = ("0%", "1%", "2%", "3%", *(f"{share}%" for share in range(5, 105, 5)))
-"""Points of a curve, as shares of what serving everything takes."""
 
 
 class Busy(FanwiseError):  # noqa: N818 - it passes
@@ -199,7 +197,7 @@ class Questions:
                 capacity="100%",
                 metric=question.metric or settings.metric,
             )
-            points = capacity_curve(problem, list(CAPACITIES)).points
+            points = draw_curve(problem, self._service.configuration.server.what_if_seconds)
         return bodies.Curve(
             window=bodies.WindowBody.of(decided.decision.window),
             tau=float(problem.tau),

@@ -5,6 +5,12 @@ import { find, make } from "./dom.js";
 let loading = null;
 const drawn = new Set();
 
+// Fetches the library beside the first requests, so that it is there when it is wanted.
+export function fetchEarly() {
+  const source = document.documentElement.dataset.charts;
+  if (source) document.head.append(make("link", { rel: "preload", as: "script", href: source, fetchpriority: "low" }));
+}
+
 export function load() {
   loading ??= new Promise((done, fail) => {
     const source = document.documentElement.dataset.charts;

@@ -53,6 +53,10 @@ export function span(window) {
     : `${DAY.format(start)}, ${CLOCK.format(start)} – ${CLOCK.format(end)}`;
 }
 
+export function sentence(text) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
+
 export function plural(count, one, many = `${one}s`) {
   return `${number(count)} ${Math.abs(count) === 1 ? one : many}`;
 }

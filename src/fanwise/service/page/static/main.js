@@ -1,7 +1,7 @@
 // The page: who is there, what the service says, again and again.
 
 import { ask, Refused, signIn, signOut, whoAmI } from "./asking.js";
-import { redrawAll } from "./charts.js";
+import { fetchEarly, redrawAll } from "./charts.js";
 import { setUpConfirming } from "./confirming.js";
 import { announce, chip, find, make } from "./dom.js";
 import { clock } from "./format.js";
@@ -18,6 +18,7 @@ const MODES = { "dry-run": "dry-run: nothing is applied", approve: "a person app
 let session = { role: null, name: "" }, status = null, timer = null, wait = OFTEN, heard = null, counted = null, isAsking = false;
 
 async function begin() {
+  fetchEarly();
   setUpConfirming();
   setUpSearch();
   setUpTheme();
@@ -127,15 +128,20 @@ function update(found) {
   find("mode").replaceChildren(MODES[found.mode] ?? found.mode);
   find("version").textContent = `fanwise ${found.version}`;
   document.title = found.pending && found.mode === "approve" ? "● fanwise: a decision waits" : "fanwise";
-  document.documentElement.dataset.ready = "numbers";
+  ready("numbers");
   guard(showPending(found, session, tick));
   guard(showHistory(found, session, tick));
   // The chart library comes after the first numbers are on the screen.
   requestAnimationFrame(() => setTimeout(() => {
-    guard(showOverTime(found).then(() => { document.documentElement.dataset.ready = "charts"; }));
     guard(showNetwork(found));
-    showWhatIf(found);
+    guard(showOverTime(found).then(() => { ready("charts"); showWhatIf(found); }));
   }));
+}
+
+// Marks how far the page has come, and when it first did.
+function ready(what) {
+  if (!performance.getEntriesByName(what).length) performance.mark(what);
+  if (what === "charts" || !document.documentElement.dataset.ready) document.documentElement.dataset.ready = what;
 }
 
 // What goes wrong in one section is not the end of the others: the next round tries again.

@@ -52,7 +52,7 @@ function picture(found) {
     const line = draw("line", { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: "link", "stroke-width": 1 + 7 * Math.sqrt(load / heaviest) });
     line.append(told(`${link.source} – ${link.target}: ${plural(link.topics, "topic")}, ${number(link.events)} events`));
     svg.append(line);
-    if (found.links.length <= 40) {
+    if (found.links.length <= 40 && Math.hypot(from.x - to.x, from.y - to.y) > 70) {
       const label = draw("text", { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 - 4, class: "load" });
       label.textContent = number(load);
       svg.append(label);

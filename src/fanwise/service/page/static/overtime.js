@@ -7,14 +7,14 @@ import { moment, number, plural } from "./format.js";
 
 const NULL = NaN;
 const VALUE = [
-  { name: "Bound", field: "bound", color: "series-b", dash: [6, 4] },
   { name: "Value of the decision", field: "value", color: "series-a", width: 2.5 },
-  { name: "Of what was in force", field: "held", color: "series-c", kind: "dots", marker: "diamond", size: 6 },
+  { name: "Bound", field: "bound", color: "series-b", dash: [6, 4] },
+  { name: "Of what was in force", field: "held", color: "series-c", kind: "dots", marker: "diamond", size: 8 },
 ];
 const CAPACITY = [
   { name: "Used by the decision", field: "used", color: "series-a", width: 2.5 },
   { name: "Capacity", field: "capacity", color: "series-b", dash: [6, 4] },
-  { name: "Needed by what was in force", field: "needed", color: "series-c", kind: "dots", marker: "diamond", size: 6 },
+  { name: "Needed by what was in force", field: "needed", color: "series-c", kind: "dots", marker: "diamond", size: 8 },
 ];
 const SWITCHES = [{ name: "Topics switched", field: "changes", color: "series-d", kind: "bars" }];
 let charts = null, shown = "";
@@ -30,9 +30,11 @@ export async function showOverTime(status) {
     body.replaceChildren(make("p", { class: "empty" }, "Curves begin with the first decision."));
     return;
   }
+  const library = load();
+  library.catch(() => {}); // said below
   const found = await ask(`/api/v1/series?limit=${limit}`);
   try {
-    await load();
+    await library;
   } catch (error) {
     body.replaceChildren(make("p", { class: "error" }, error.message), data(found));
     return;

@@ -3,7 +3,7 @@
 import { ask } from "./asking.js";
 import { confirmByHash, confirmWithReason, noteNewer } from "./confirming.js";
 import { announce, chip, find, hashText, make, table } from "./dom.js";
-import { number, percent, plural, seconds, signed, span } from "./format.js";
+import { number, percent, plural, seconds, sentence, signed, span } from "./format.js";
 import { whenFirst } from "./now.js";
 
 const ROWS = 50;
@@ -67,7 +67,7 @@ function summary(decision) {
       fact("Capacity", facts.capacity ? `${percent(facts.used / facts.capacity)} used` : "–"),
       fact("Switches", `${number(on)} on, ${number(decision.changes - on)} off`),
       facts.price?.cost !== undefined ? fact("Machines", `$${number(facts.price.cost)} a window`) : null),
-    decision.why ? make("p", { class: "small" }, decision.why) : null);
+    decision.why ? make("p", { class: "small" }, sentence(decision.why)) : null);
 }
 
 function actions(decision, status, session, applying, refresh) {

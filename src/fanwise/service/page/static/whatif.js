@@ -6,8 +6,8 @@ import { announce, find, make } from "./dom.js";
 import { number, percent, plural, signed, span } from "./format.js";
 
 const CURVE = [
-  { name: "Proven bound", field: "bound", color: "series-b", dash: [6, 4] },
   { name: "Value, by a quick method", field: "value", color: "series-a", width: 2.5 },
+  { name: "Proven bound", field: "bound", color: "series-b", dash: [6, 4] },
 ];
 const WAIT = 350;
 let parts = null, timer = null, shown = "", everything = 0, current = null, isSeen = false;
@@ -49,8 +49,8 @@ function setUp(status) {
   whenSeen(find("what-if-body"));
   find("what-if-body").replaceChildren(
     make("div", { class: "sliders" },
-      make("div", {}, make("label", { for: "tau" }, "Tau: events that satisfy"), tau, tauText),
-      make("div", {}, make("label", { for: "capacity" }, "Capacity"), capacity, capacityText),
+      make("div", {}, make("label", { for: "tau" }, "Tau, events that satisfy"), tau, tauText),
+      make("div", {}, make("label", { for: "capacity" }, "Capacity, of all traffic"), capacity, capacityText),
       asSet),
     answer,
     make("figure", {}, make("figcaption", {}, make("b", {}, "Satisfied against capacity"), legend(CURVE)), figure));
@@ -78,7 +78,7 @@ function reset() {
 function say() {
   const capacity = chosenCapacity();
   parts.tauText.value = number(chosenTau());
-  parts.capacityText.value = `${number(capacity)} (${percent(everything ? capacity / everything : 0)} of all traffic)`;
+  parts.capacityText.value = `${number(capacity)} (${percent(everything ? capacity / everything : 0)})`;
   parts.tau.setAttribute("aria-valuetext", number(chosenTau()));
   parts.capacity.setAttribute("aria-valuetext", parts.capacityText.value);
 }
