@@ -47,7 +47,8 @@ def test_a_decision_says_who_becomes_satisfied_and_who_no_longer_is(make_clients
     assert client.get("/api/v1/status").json()["now"]["satisfied"] == len(after)
     client.post(f"/api/v1/decisions/{first.hash}/rollback")
     rolled = client.get("/api/v1/status").json()
-    assert rolled["now"]["window"] == rolled["in_force"]["window"] != second["window"]
+    assert rolled["in_force"]["hash"] == first.hash
+    assert (rolled["now"]["satisfied"], rolled["now"]["window"]) == (len(before), second["window"])
 
 
 def test_the_status_names_every_part_and_output(clients):
