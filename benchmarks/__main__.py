@@ -24,9 +24,12 @@ BENCHMARKS = (
     "connect",
     "assign",
     "wire",
+    "limits",
     "proofs",
     "serve",
     "serve_input",
+    "serve_state",
+    "offload",
     "page",
 )
 RESULTS = Path(__file__).parent / "results"

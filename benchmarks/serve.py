@@ -59,17 +59,13 @@ def _close_to_decision() -> list[dict]:
     rng = np.random.default_rng(3)
     popularity = 1 / np.arange(1, TOPICS + 1) ** 0.8
     share = popularity / popularity.sum()
-    topic = rng.choice(TOPICS, PAIRS, p=share)
-    subscriber = rng.integers(0, SUBSCRIBERS, PAIRS)
+    pairs = _draw_pairs(rng, share)
     rates = rng.pareto(1.2, TOPICS) * 5 + 1
     with tempfile.TemporaryDirectory() as name:
         service = Supervisor(
             _configuration(Path(name), tau=20, capacity="30%", max_changes=500, time_limit="1.2s")
         )
         service.executor.start()
-        pairs = {
-            (f"user-{one}", f"topic-{other}") for one, other in zip(subscriber, topic, strict=True)
-        }
         service.ledger.take_snapshot(pairs, 0)
         whole, solving = [], []
         for hour in range(WINDOWS + 1):
@@ -78,6 +74,8 @@ def _close_to_decision() -> list[dict]:
             whole.append(_timed(service.decide_closed))
             decision = service.store.newest()
             assert decision is not None
+            assert decision.facts["topics"] == TOPICS
+            assert decision.facts["subscribers"] == SUBSCRIBERS
             solving.append(decision.seconds["solve"])
             _wait(service)
         parts = dict(decision.seconds)
@@ -88,7 +86,8 @@ def _close_to_decision() -> list[dict]:
     median, solved = statistics.median(whole), statistics.median(solving)
     return [
         row(
-            f"close to decision, {TOPICS:,} topics, {len(pairs):,} pairs",
+            f"close to decision, {TOPICS:,} topics, {SUBSCRIBERS:,} subscribers, "
+            f"{len(pairs):,} pairs",
             f"{median:.2f} s ({min(whole):.2f} to {max(whole):.2f}), gap {gap:.2%}",
             f"{DECISION_LIMIT} s",
             met=max(whole) <= DECISION_LIMIT,
@@ -103,6 +102,26 @@ def _close_to_decision() -> list[dict]:
             seconds=solving,
         ),
     ]
+
+
+def _draw_pairs(rng: np.random.Generator, share: np.ndarray) -> set[tuple[str, str]]:
+    """Draw pairs that differ: every subscriber has one, and every topic is wanted by somebody."""
+    wanted = np.zeros((SUBSCRIBERS, 2), dtype=np.int64)
+    wanted[:, 0] = rng.permutation(SUBSCRIBERS)
+    wanted[:TOPICS, 1] = np.arange(TOPICS)
+    wanted[TOPICS:, 1] = rng.choice(TOPICS, SUBSCRIBERS - TOPICS, p=share)
+    keys = np.unique(wanted[:, 0] * TOPICS + wanted[:, 1])
+    while len(keys) < PAIRS:
+        missing = PAIRS - len(keys)
+        drawn = rng.integers(0, SUBSCRIBERS, missing) * TOPICS + rng.choice(
+            TOPICS, missing, p=share
+        )
+        keys = np.union1d(keys, drawn)
+    subscribers, topics = np.divmod(keys, TOPICS)
+    return {
+        (f"user-{one}", f"topic-{other}")
+        for one, other in zip(subscribers.tolist(), topics.tolist(), strict=True)
+    }
 
 
 def _stability() -> list[dict]:

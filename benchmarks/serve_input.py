@@ -126,9 +126,9 @@ class Watch:
             for line in _get(f"{self.url}/metrics").splitlines()
             if not line.startswith("#")
         )
-        age = time.time() - found["last"] / 1e6 if found["last"] else 0.0
-        lag, backlog = metrics["fanwise_lag_seconds"], metrics["fanwise_backlog_bytes"]
-        one = (time.monotonic(), float(lag), age, int(float(backlog)), found["events"])
+        idle, backlog = metrics["fanwise_idle_seconds"], metrics["fanwise_backlog_bytes"]
+        age = 0.0 if found["lag"] is None else found["lag"]
+        one = (time.monotonic(), float(idle), age, int(float(backlog)), found["events"])
         self.looks.append(one)
         return one
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from importlib.resources import files
@@ -128,14 +129,30 @@ def test_verification_uses_no_kernel_and_nothing_of_the_solver(path):
         assert word not in path.read_text(), f"{path.name} uses {word}"
 
 
+DECORATORS = ("kernel", "parallel_kernel", "callable_in_kernels")
+
+
 def kernels_of(path: Path) -> list[ast.FunctionDef]:
     return [
         node
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.FunctionDef)
-        and any(getattr(one, "id", "") in ("kernel", "parallel_kernel")
-                for one in node.decorator_list)
-    ]  # fmt: skip
+        and any(getattr(one, "id", "") in DECORATORS for one in node.decorator_list)
+    ]
+
+
+KERNELS = sorted(path for path in SOURCE.rglob("*.py") if kernels_of(path))
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_kernels_say_which_arrays_they_change(path):
+    """In a sentence: "Changes ``load``.", "Changes nothing." """
+    silent = [
+        function.name
+        for function in kernels_of(path)
+        if not re.search(r"\bChanges\b", ast.get_docstring(function) or "")
+    ]
+    assert not silent
 
 
 def written_by(function: ast.FunctionDef) -> set[str]:
@@ -151,17 +168,61 @@ def written_by(function: ast.FunctionDef) -> set[str]:
                     while isinstance(one, ast.Subscript | ast.Attribute):
                         one = one.value
                     found.add(getattr(one, "id", ""))
-    return found & {argument.arg for argument in function.args.args}
-
-
-KERNELS = sorted(path for path in SOURCE.rglob("*.py") if kernels_of(path))
+    own = {
+        name.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    }
+    return (found & {argument.arg for argument in function.args.args}) - own
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_kernels_say_which_arrays_they_change(path):
-    silent = {
+def test_kernels_that_change_arrays_do_not_deny_it(path):
+    lying = {
         function.name: sorted(written_by(function))
         for function in kernels_of(path)
-        if written_by(function) and "hange" not in (ast.get_docstring(function) or "")
+        if written_by(function)
+        and re.search(r"Changes (nothing\.|no array)", ast.get_docstring(function) or "")
     }
-    assert not silent
+    assert not lying
+
+
+HEADINGS = ("Guarantee", "Complexity", "References")
+
+
+def algorithm_modules() -> set[Path]:
+    """Return the modules that families name as algorithms or engines, and those of bounds."""
+    targets = [engine.target for family in FAMILIES.values() for engine in family.engines.values()]
+    targets += [
+        algorithm.target
+        for family in FAMILIES.values()
+        for stage in family.stages.values()
+        for algorithm in stage.values()
+    ]
+    named = {target.split(":")[0].removeprefix("fanwise.") for target in targets}
+    bounds = {path for path in SOURCE.rglob("*.py") if re.search(r"(^|_)bounds?$", path.stem)}
+    return bounds | {SOURCE / f"{name.replace('.', '/')}.py" for name in named}
+
+
+def headings_of(path: Path) -> list[str]:
+    """Return what a module's docstring has headings for, in order."""
+    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+    pattern = r"^(?:(Guarantee|Complexity)\n {4}\S|(References)\n-{10}\n {4}\S)"
+    return [one or other for one, other in re.findall(pattern, text, re.MULTILINE)]
+
+
+MODULES = sorted(
+    algorithm_modules()
+    | {path for path in SOURCE.rglob("*.py") if "Guarantee" in headings_of(path)}
+)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_algorithms_and_bounds_say_what_they_promise_cost_and_rest_on(path):
+    """Under the same three headings, in the same style and order, wherever there is one."""
+    assert headings_of(path) == list(HEADINGS)
+    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+    assert len(re.findall(rf"^(?:{'|'.join(HEADINGS)})$", text, re.MULTILINE)) == len(HEADINGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 ABSENT = "–"  # noqa: RUF001
@@ -62,3 +63,15 @@ def looks_numeric(text: str) -> bool:
     """Whether a cell of a table should stand to the right."""
     digits = text.strip(ABSENT + "-+%$ ").replace(",", "").replace(".", "").replace("e", "")
     return text == ABSENT or digits.replace("-", "").replace("+", "").isdigit()
+
+
+def printable(text: str) -> str:
+    r"""Return a text as one harmless line: what terminals obey is written ``\x1b``, ``\n``."""
+    if text.isprintable():
+        return text
+    return "".join(map(_escape, text))
+
+
+def _escape(character: str) -> str:
+    is_obeyed = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return ascii(character)[1:-1] if is_obeyed else character

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 from tests.cli.conftest import is_one_line
 from tests.service.api.conftest import Clients
@@ -217,3 +220,126 @@ def test_a_service_that_does_not_speak_tls(run, service, ours, monkeypatch):
     assert done.status == 2
     assert is_one_line(done.err)
     assert "does not speak TLS there" in done.err
+
+
+NASTY = "bell\a \x1b[2J\x1b]0;owned\x07 c1\x9b31m back\b\r over\u202eturned\nnext\x7f"
+
+
+def pinned(service, topic):
+    """A decision that switches a topic on."""
+    service.service.store.set_pin(topic, "pin", who="test", at=1)
+    close_hour(service.service, 1, {"cats": 9, topic: 0})
+    return pending(service)
+
+
+def is_harmless(text):
+    return all(one == "\n" or one.isprintable() for one in text)
+
+
+def test_names_cannot_move_the_terminal(ask, service):
+    hash = pinned(service, NASTY)
+    table = ask("diff", hash)
+    assert is_harmless(table.out)
+    assert "\\x1b[2J" in table.out
+    assert "\\u202e" in table.out
+    assert is_harmless(ask("list").out)
+    why = ask("reject", hash, "--why", NASTY)
+    assert is_harmless(why.out)
+    assert "\\x9b31m" in why.out
+    found = ask("diff", hash, "--json")
+    assert is_harmless(found.out)
+    assert NASTY in [one["topic"] for one in found.json["changes"]]
+    refused = ask("show", "\x1b[2Jabcd")
+    assert is_harmless(refused.err)
+    assert is_one_line(refused.err)
+
+
+def test_differences_of_any_length_are_asked_for(ask, service):
+    for limit in (10_001, 20_000, 10**9):
+        done = ask("diff", pending(service), "--limit", limit, "--json")
+        assert (done.status, len(done.json["changes"])) == (0, 2)
+
+
+def test_large_differences_come_in_pages(ask, service, monkeypatch):
+    from fanwise.cli.decisions import Service
+
+    asked = []
+
+    def answer(self, path, *, parameters=None, **more):
+        asked.append(parameters)
+        begin = parameters.get("offset", 0)
+        change = {"topic": "a", "served": True, "followers": 1, "cost": 1.0, "reason": ""}
+        return {"on": 25_000, "off": 0, "changes": [change] * 9000, "next": begin + 9000}
+
+    monkeypatch.setattr(Service, "ask", answer)
+    done = ask("diff", "0" * 64, "--limit", "20000", "--json")
+    assert len(done.json["changes"]) == 20_000
+    assert max(one["limit"] for one in asked) <= 10_000
+
+
+@pytest.fixture
+def stranger(monkeypatch):
+    """A server that is no service of ours, and says what it is told to."""
+    answers = {"status": 200, "body": b""}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(answers["status"])
+            self.send_header("Content-Length", str(len(answers["body"])))
+            self.end_headers()
+            self.wfile.write(answers["body"])
+
+        def log_message(self, *arguments):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("FANWISE_URL", f"http://127.0.0.1:{server.server_port}")
+    yield answers
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>hello</html>", b"", b"\xff\xfe", b"null", b"[]", b"3", b'"a"', b"{}",
+        b'{"decisions": 3, "cursor": null}', b'{"decisions": [1], "cursor": null}',
+        b'{"decisions": [{"hash": 1}], "cursor": null}',
+        b'{"on": "a", "off": null, "changes": [{}], "next": null}',
+    ],
+)  # fmt: skip
+def test_answers_of_strangers_are_one_line(run, stranger, body):
+    stranger["body"] = body
+    for arguments in (["list"], ["show", "0" * 64], ["diff", "0" * 64], ["show", "abcdef"]):
+        done = run("decisions", *arguments)
+        assert done.status == 2, (arguments, done)
+        assert is_one_line(done.err), done.err
+        assert "is no answer of a fanwise service" in done.err
+
+
+@pytest.mark.parametrize(("status", "code"), [(429, 2), (503, 2), (500, 1), (404, 2), (409, 1)])
+def test_what_may_pass_is_no_answer(run, stranger, status, code):
+    stranger.update(status=status, body=b'{"detail": "why"}')
+    done = run("decisions", "list")
+    assert (done.status, is_one_line(done.err)) == (code, True)
+    assert "why" in done.err
+
+
+def test_no_proxy_stands_between_this_machine_and_itself(ask, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
+    assert ask("list").status == 0
+
+
+def test_dead_letters_are_listed(ask, service, tmp_path):
+    assert ask("dead-letters", "--json").json == {"deliveries": []}
+    (tmp_path / "served.json").mkdir()
+    hash = pending(service)
+    ask("approve", hash)
+    table = ask("dead-letters", role="read").out
+    assert hash[:12] in table
+    assert "cannot be written" in table
+    found = ask("dead-letters", "--json").json["deliveries"][-1]
+    assert len(ask("dead-letters", "--limit", "1", "--json").json["deliveries"]) == 1
+    assert (found["output"], found["attempts"], found["hash"]) == ("file", 1, hash)

@@ -48,6 +48,10 @@ COMMANDS = {
     "export --forests parquet": (
         *("export", "{overlay}", "--workload", "{topics}", "--forests", "{out}.parquet"),
     ),
+    "export --mosquitto": ("export", "{overlay}", "--workload", "{topics}", "--mosquitto", "{out}"),
+    "deploy interests": (
+        *("deploy", "interests", "{topics}", "--edges", "{edges}", "--out", "{out}"),
+    ),
     "generate spotify": ("generate", "spotify", "--scale", "0.0001", "--out", "{out}"),
     "generate twitter": ("generate", "twitter", "--scale", "0.0001", "--out", "{out}"),
     "generate music-trace": (
@@ -91,6 +95,7 @@ def inputs(tmp_path_factory):
     fw.Connection(workload).solve("gm").save(home / "overlay")
     (home / "plays").write_text("topic,timestamp\na,1\n")
     (home / "follows").write_text("subscriber,topic\nx,a\n")
+    (home / "edges").write_text("subscriber,edge\ns0,a\ns1,b\n")
     return home
 
 
@@ -214,7 +219,7 @@ def test_ours_is_replaced_and_only_ours(run, inputs, tmp_path, name, monkeypatch
 @pytest.mark.parametrize("name", [name for name in EVERY if not IS_FILE[name]])
 def test_an_output_of_another_kind_is_not_replaced(run, inputs, tmp_path, name):
     """A plan is no workload, a workload no plan, a picture neither."""
-    kinds = {"topics": ("generate", "ingest", "sample"),
+    kinds = {"topics": ("generate", "ingest", "sample", "deploy interests"),
              "plan": ("select", "provision", "connect", "assign", "wire")}  # fmt: skip
     for other, writers in kinds.items():
         if name.startswith(writers) and name != "generate music-trace":

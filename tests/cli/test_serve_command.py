@@ -130,7 +130,7 @@ def test_tokens_are_made_listed_and_revoked(run, here):
     write(here)
     text = run("serve", "token", "create", "--role", "approve", "--label", "ann").out.strip()
     made = run("serve", "token", "create", "--role", "read", "--json").json
-    assert (made["role"], made["label"]) == ("read", "read token")
+    assert (made["role"], made["label"]) == ("read", f"read token {made['id'][:4]}")
     store = Store(here / "fanwise-state" / "store.sqlite")
     kept = {token.label: token for token in store.tokens()}
     store.close()
@@ -146,7 +146,7 @@ def test_tokens_are_made_listed_and_revoked(run, here):
     assert "worthless" in run("serve", "token", "revoke", kept["ann"].id).out
     rows = run("serve", "token", "list", "--json").json["tokens"]
     assert {(row["label"], row["revoked"]) for row in rows} == {
-        ("ann", True), ("read token", True),
+        ("ann", True), (made["label"], True),
     }  # fmt: skip
 
 
@@ -190,3 +190,139 @@ def test_the_demo_runs_below_its_state_folder(run, here, monkeypatch):
     told = run("serve", "--port", "0", "--state", "other", "--json").json
     assert told["state"] == str(here / "other")
     assert asked[-1][1] is False
+
+
+def test_a_day_is_replayed_once_in_a_folder(run, here):
+    (here / "s").mkdir()
+    (here / "s" / "stream.sqlite").touch()
+    done = run("serve", "--demo", "--state", "s")
+    assert done.status == 2
+    assert is_one_line(done.err)
+    assert "s: a day was replayed there already" in done.err
+
+
+def test_history_is_exported_without_a_configuration(run, here):
+    service = supervise(here)
+    close_hour(service, 0)
+    service.stop()
+    done = run("serve", "--export", "history", "--state", "state", "--json")
+    assert done.status == 0, done.err
+    assert done.json["rows"]["decisions"] == 1
+    done = run("serve", "--export", "other", "--state", "gone")
+    assert (done.status, is_one_line(done.err)) == (2, True)
+    assert "there is no such state folder" in done.err
+    assert not (here / "gone").exists()
+
+
+def test_options_before_a_subcommand_are_obeyed(run, here):
+    write(here)
+    (here / "other.toml").write_text('state = "elsewhere"\n' + (here / "fanwise.toml").read_text())
+    made = run("serve", "--config", "other.toml", "token", "create", "--role", "read", "--json")
+    assert (here / "elsewhere").is_dir()
+    assert not (here / "fanwise-state").exists()
+    listed = run("serve", "token", "list", "--config", "other.toml", "--json").json["tokens"]
+    assert [one["id"] for one in listed] == [made.json["id"]]
+    listed = run("serve", "--state", "elsewhere", "token", "list", "--json").json["tokens"]
+    assert [one["id"] for one in listed] == [made.json["id"]]
+    both = run("serve", "--config", "fanwise.toml", "token", "list", "--config", "other.toml")
+    assert made.json["id"] in both.out, "the nearer one counts"
+    for given in (["--demo"], ["--check"], ["--port", "1"], ["--init", "a"], ["--export", "b"]):
+        refused = run("serve", *given, "token", "list")
+        assert (refused.status, refused.out) == (2, "")
+        assert is_one_line(refused.err)
+        assert given[0] in refused.err
+
+
+def test_labels_that_are_taken_are_refused(run, here):
+    write(here)
+    done = run("serve", "token", "create", "--role", "read", "--label", "policy")
+    assert (done.status, is_one_line(done.err)) == (2, True)
+
+
+def test_check_lists_everything_that_is_not_there_with_its_line(run, here):
+    path = write(
+        here,
+        """\
+[store]
+url = "mysql://bob:hunter2@host/x?password=hunter2"
+
+[source]
+kind = "folder"
+publications = "gone"
+subscriptions = "gone too"
+
+[monitor]
+snapshot = "nothing.csv"
+
+[decide]
+tau = 2
+capacity = "10%"
+
+[price]
+catalog = "prices.csv"
+
+[execute]
+mode = "auto"
+
+[[execute.webhook]]
+url = "https://example.org/"
+secret_file = "secret"
+
+[[execute.mqtt]]
+password_file = "password"
+tls_ca = "ca.pem"
+""",
+    )
+    (here / "password").write_text("\n")
+    done = run("serve", "--check", "--json")
+    assert done.status == 2
+    lines = {one["line"]: one["text"] for one in done.json["mistakes"]}
+    assert sorted(lines) == [2, 6, 7, 10, 17, 24, 27, 28]
+    assert "hunter2" not in done.out
+    for line, words in (
+        (2, "store.url: "), (6, "source.publications: there is no folder"), (7, "gone too"),
+        (10, "monitor.snapshot"), (17, "prices.csv"), (24, "execute.webhook.0.secret_file"),
+        (27, "there is no secret in"), (28, "ca.pem cannot be read"),
+    ):  # fmt: skip
+        assert words in lines[line], lines[line]
+    refused = run("serve", "--config", path)
+    assert (refused.status, is_one_line(refused.err)) == (2, True)
+
+
+def test_check_passes_where_everything_is_there(run, here):
+    (here / "secret").write_text("s3cret\n")
+    (here / "prices.csv").write_text("name,price,bandwidth\nsmall,0.1,1e9\n")
+    path = write(here)
+    path.write_text(
+        path.read_text() + '[store]\nurl = "sqlite:///history.sqlite"\n[[execute.webhook]]\n'
+        'url = "https://example.org/"\nsecret_file = "secret"\n'
+    )
+    done = run("serve", "--check")
+    assert done.status == 0, done.err
+    assert not (here / "history.sqlite").exists()
+    assert run("serve", "token", "create", "--role", "read").status == 0
+    assert (here / "history.sqlite").exists()
+
+
+@pytest.mark.parametrize("more", [[], ["--demo"]])
+def test_other_machines_are_not_served_in_the_clear_by_an_option(run, here, more):
+    write(here)
+    done = run("serve", *more, "--host", "0.0.0.0", "--port", "0")
+    assert (done.status, done.out) == (2, "")
+    assert is_one_line(done.err)
+    assert "plain_http" in done.err
+    assert not (here / "fanwise-state").exists()
+
+
+def test_a_folder_that_was_there_keeps_its_permissions(run, here):
+    shared = here / "shared"
+    shared.mkdir()
+    shared.chmod(0o755)
+    path = write(here)
+    path.write_text('state = "shared"\n' + path.read_text())
+    assert run("serve", "token", "create", "--role", "read").status == 0
+    assert shared.stat().st_mode & 0o777 == 0o755
+    assert (shared / "store.sqlite").stat().st_mode & 0o777 == 0o600, "digests of tokens"
+    path.write_text(path.read_text().replace("shared", "ours"))
+    assert run("serve", "token", "create", "--role", "read").status == 0
+    assert (here / "ours").stat().st_mode & 0o777 == 0o700

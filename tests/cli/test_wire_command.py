@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import is_one_line
-from tests.wire.test_wire import PLAIN
+from tests.wire.test_problem import PLAIN
 
 import fanwise as fw
 

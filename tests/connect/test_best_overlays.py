@@ -20,6 +20,7 @@ from fanwise.connect.improving.moves import NUM_DRAWS, try_moves
 from fanwise.connect.improving.overlay import VALUE
 from fanwise.connect.improving.partners import best_partners
 from fanwise.connect.problem import edges_of
+from fanwise.connect.random_overlays import DRAWS, RandomLinks
 from fanwise.errors import ParameterError
 
 
@@ -261,3 +262,32 @@ def test_the_clock_decides_nothing_without_a_time_limit(monkeypatch):
         assert (plan.stopped, plan.bound) == (before.stopped, before.bound)
         assert "time_limit" not in plan.limits
     assert {plan.stopped for plan in calm} >= {"work", "exhausted"}
+
+
+@pytest.mark.parametrize("seconds_expected", [0.0, 1e9])
+@pytest.mark.parametrize("budgets", [{"max_degree": 3}, {"max_edges": 60}, {}])
+def test_a_large_network_gets_an_overlay_whatever_the_time_limit(
+    monkeypatch, budgets, seconds_expected
+):
+    """Also where counting takes longer than expected, or is not begun."""
+    monkeypatch.setattr("fanwise.connect.best.SMALL_WORK", 0)
+    monkeypatch.setattr("fanwise.connect.best.COUNTING_SECONDS", seconds_expected)
+    monkeypatch.setattr("fanwise.connect.best.ENTRY_SECONDS", 0.0)
+    plan = crowd(5, **budgets).solve("best", time_limit=0.0)
+    assert plan.verify().is_bound_checked
+    assert plan.objective > 0
+    assert plan.stopped == "limit"
+    with_time = crowd(5, **budgets).solve("best", time_limit=0.3)
+    with_time.verify()
+    assert with_time.objective >= plan.objective
+
+
+def test_random_links_end_with_the_time():
+    problem = crowd(5, num_nodes=300, max_edges=20_000)
+    looks = iter(range(2))
+    links = RandomLinks(problem, np.random.default_rng(1), shared=False)
+    found = links.draw_all(lambda: next(looks, None) is None)
+    whole = RandomLinks(problem, np.random.default_rng(1), shared=False).draw_all()
+    assert len(whole) == 20_000
+    assert 0 < len(found) <= 3 * DRAWS
+    assert np.array_equal(found, whole[: len(found)])

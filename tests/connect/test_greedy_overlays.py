@@ -247,3 +247,28 @@ def test_an_early_interrupt_leaves_nothing():
     grower.calls = 1
     with pytest.raises(KeyboardInterrupt):
         grow.grow(lambda: grower, None)
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+@pytest.mark.parametrize("grow_all", [grow.grow_greedily, grow.grow_in_phases])
+def test_growing_that_is_over_has_the_first_links(monkeypatch, grow_all, is_counted):
+    """The clock is looked at before every link; the table is counted one row at a time."""
+    monkeypatch.setattr(grow, "SHORT_BATCH", 1)
+    monkeypatch.setattr(table, "ROWS_COUNTED", 1)
+    rng = np.random.default_rng(2)
+    interests = [sorted(rng.choice(12, 4, replace=False).tolist()) for _ in range(20)]
+    weights = [1.0] * 12 if is_counted else rng.integers(1, 9, 12).astype(float).tolist()
+    problem = fw.Connection(
+        Posed(interests, weights).workload(),
+        max_degree=3,
+        topic_weight="one" if is_counted else "rate",
+    )
+    whole = plain(grow_all(problem).edges)
+    assert grow.counts_in_table(problem) == is_counted
+    for num_looks in (0, 10, 21, 25, 1000):
+        looks = iter(range(num_looks))
+        found = plain(
+            grow_all(problem, is_over=lambda looks=looks: next(looks, None) is None).edges
+        )
+        num_links = max(0, num_looks - 20) if is_counted else num_looks
+        assert found == whole[:num_links]

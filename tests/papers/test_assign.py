@@ -215,9 +215,20 @@ def test_comparisons_say_what_was_measured():
     assert found["workloads of set #1 on which Gr keeps all limits"].ours == 0
     assert found["workloads of set #1 on which Gr* keeps all limits"].ours == 4
     assert "evict" in found["workloads of set #1 on which Gr, evicted next keeps all limits"].remark
-    assert found["#2: largest load of Gr beyond the maximum, %"].ours == 100
+    beyond = found["#2: largest load of Gr beyond the maximum, %"]
+    assert (beyond.ours, beyond.remark[:23]) == (100, "Further beyond it here.")
+    assert "Within the maximum" in found["#3: largest load of Gr beyond the maximum, %"].remark
+    delay = found["largest delay of SLP"]
+    assert delay.remark == "Within the limit, among the subscribers drawn."
+    late = compare(
+        Course.of("assign", 1.0), list(made_cases(fw.Assignment(smallest(), max_delay=0.1)))
+    )
+    (told,) = (at for at in late if at.quantity == "largest delay of SLP")
+    assert told.remark.startswith("Beyond the limit")
     assert found["tree: candidates at 5 / at 1 super-subscriptions per broker"].ours == 4
-    assert found["trees on which SLP needs more than Gr*, of 8"].ours == 0
+    behind = found["trees on which SLP needs more than Gr*, of 8"]
+    assert (behind.ours, behind.paper) == (0, "7")
+    assert behind.remark.startswith("On half of them at most, unlike in the paper.")
     assert found["interests with the paper's candidate brokers"].ours == 12
     assert "The same table." in found["interests with the paper's candidate brokers"].remark
     assert found["brokers that Gr overloads, %"].remark == "Agrees."

@@ -6,6 +6,8 @@ import csv
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fanwise as fw
@@ -169,7 +171,7 @@ def made_cases(**changes):
 def compared(**changes):
     workload = fw.TopicWorkload.from_arrays([1.0], [0, 1], [0, 0])
     graph = instances.Graph("Facebook", "a graph", False, workload)
-    social = [instances.Social(name, graph, workload) for name in TABLE]
+    social = [instances.Social(name, graph, workload, name) for name in TABLE]
     curve = support_curve(Overlay(fw.Connection(workload).network, as_edges([(0, 1)])))
     completes = {
         name: {kind: Complete(9, 5, curve) for kind in ("gm", "minmax-oda")} for name in TABLE
@@ -188,8 +190,12 @@ def test_comparisons_say_what_was_measured():
     found = compared()
     assert found[ranking].ours == 100.0
     assert found[ranking].remark == "Holds everywhere."
-    assert found["FB 1K: SpiderCastM behind GPM, mean over ratios, points"].ours == 10.0
-    assert found["Expo: GPM ahead of RandomM, mean over |V|, points"].ours == 50.0
+    behind = found["FB 1K: SpiderCastM behind GPM, mean over ratios, points"]
+    assert (behind.ours, behind.paper, behind.remark[:10]) == (10.0, "3.4 points", "More here.")
+    lead = found["Expo: GPM ahead of RandomM, mean over |V|, points"]
+    assert (lead.ours, lead.paper, lead.remark[:10]) == (50.0, "43.9 points", "More here.")
+    less = compared(spidercast=0.99)["FB 1K: SpiderCastM behind GPM, mean over ratios, points"]
+    assert less.remark.startswith("The other way round here." if less.ours < 0 else "Agrees")
     assert found["FB 1K: largest degree of MinMaxODA"].ours == 5.0
     # Degrees of 4 and 2 on average are no hot spots, and best has as many links as GPM.
     assert found["FB 1K: mean degree of GPA at 0.2"].remark == "Largest degree 4."
@@ -208,6 +214,28 @@ def test_a_missing_public_graph_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv(instances.VARIABLE, str(tmp_path))
     with pytest.raises(InputError, match="ego_facebook"):
         list(instances.social_instances(Course.of("connect", 1e-4)))
+
+
+def test_public_graphs_are_read_and_called_what_they_are(tmp_path, monkeypatch):
+    course = Course.of("connect", 1e-4)
+    for name, entry in course.settings.graphs.items():
+        path = tmp_path / "data" / entry["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ends = ("follower", "followee") if name == "Twitter" else ("one", "other")
+        ring = pa.array(range(300)), pa.array([(v + 1) % 300 for v in range(300)])
+        pq.write_table(pa.table(dict(zip(ends, ring, strict=True))), path)
+    monkeypatch.setenv(instances.VARIABLE, str(tmp_path))
+    found = {at.name: at for at in instances.social_instances(course)}
+    assert found["FB 1K"].graph.words == "ego-Facebook of SNAP, 300 users"
+    assert found["FB campus 1K"].graph.words == "Johns Hopkins of Facebook100, 300 users"
+    nodes = found["TW 1K"].workload.num_subscribers
+    assert found["TW 1K"].title == f"TW 1K ({nodes:,} nodes, public graph)"
+    made = found["FB 10K"]
+    assert made.title == f"FB 10K ({made.workload.num_subscribers:,} nodes, generated)"
+    assert made.graph.words == "generated, 1,000 users"
+    two_ways = np.diff(found["FB 1K"].graph.workload.interests.indptr)
+    one_way = np.diff(found["TW 1K"].graph.workload.interests.indptr)
+    assert (two_ways.max(), one_way.max()) == (2, 1)
 
 
 @pytest.mark.data

@@ -20,10 +20,10 @@ from fanwise.papers.panels import (
     curve_of,
     draw,
     draw_bars,
-    look_of,
     row_of_axes,
     share_legend,
     star,
+    style_of,
 )
 from fanwise.papers.paper import Paper, Series, rounded
 from fanwise.papers.words import Writer, holds
@@ -171,8 +171,8 @@ def test_curves_are_what_cases_say(course):
 
 
 def test_a_style_may_be_short():
-    assert look_of(Series("", style="blue")) == (BLUE, "-", "")
-    assert look_of(Series("", style="#123456 -- x")) == ("#123456", "--", "x")
+    assert style_of(Series("", style="blue")) == (BLUE, "-", "")
+    assert style_of(Series("", style="#123456 -- x")) == ("#123456", "--", "x")
 
 
 def test_several_quantities_have_a_panel_each(course):

@@ -13,6 +13,7 @@ from fanwise.papers.case import Case, pick
 from fanwise.papers.course import Course
 from fanwise.papers.paper import read_paper
 from fanwise.papers.provision.comparisons import compare
+from fanwise.papers.provision.reproduce import literal_facts
 from fanwise.papers.provision.runs import (
     LITERAL,
     OURS,
@@ -292,6 +293,26 @@ def test_remarks_hold_where_their_conditions_do():
     )
 
 
+@pytest.mark.parametrize(
+    ("machines", "traffic", "has_little", "words"),
+    [(1, 9.0, True, "one machine"), (2, 9.0, True, "two machines"), (2, 1.0, False, "two machines"),
+     (7, 9.0, False, "7 machines")],
+)  # fmt: skip
+def test_what_is_said_of_literal_units_is_measured(machines, traffic, has_little, words):
+    case = Case(
+        "2a", {"trace": "Spotify", "regime": "literal"},
+        {"gsp+cbp": [{"usd": 10.0, "machines": machines}]}, {"traffic_usd": traffic},
+    )  # fmt: skip
+    facts = literal_facts([case])
+    assert facts == {"most_literal": machines, "literal_traffic": traffic / 10}
+    told = COURSE.paper.notes(**vars(COURSE.settings), sizes="", anchors="", **facts)[2]
+    assert ("nothing to pack" in told) == has_little
+    assert f"at most {words} then" in told
+    (row,) = (row for row in COURSE.paper.entry("tables", "contradictions")["rows"]
+              if row[0] == "how many machines")  # fmt: skip
+    assert ("either trace fits" in COURSE.paper.say(row[2], **facts)) == (machines <= 2)
+
+
 def test_weighing_counts_a_copy_for_each_machine():
     problem = small_sample().problem(SCALED, "c3.large", 100)
     choose, pack = stages("gsp+ffbp")
@@ -305,7 +326,7 @@ def test_weighing_counts_a_copy_for_each_machine():
 def test_statistics_of_the_whole_trace_are_compared_by_count():
     statistics = workload_statistics(make_sample(COURSE, "Twitter").workload)
     some, whole = (
-        {at.quantity: at for at in compare_statistics(COURSE.paper, statistics, share)}
+        {at.quantity: at for at in compare_statistics(COURSE, statistics, share)}
         for share in (0.1, 1.0)
     )
     assert set(some) < set(whole)

@@ -12,7 +12,7 @@ from fanwise.papers.paper import read_paper
 from fanwise.papers.reproduce import reproduce
 from fanwise.papers.select import runs
 from fanwise.papers.select.hours import simulated_hours
-from fanwise.papers.select.reproduce import compare_hours
+from fanwise.papers.select.reproduce import bound_share, compare_hours
 from fanwise.select.greedy import greedy_binary, greedy_fractional
 from fanwise.select.greedy_naive import order_binary, order_fractional
 from fanwise.workload.generators.spotify import spotify
@@ -130,7 +130,7 @@ def made_hours(binary, fractional):
     """Single hours whose ratios and seconds are given by metric."""
     for metric, (ratio, seconds) in (("binary", binary), ("fractional", fractional)):
         for capacity in (1, 50):
-            at = runs.place(metric, 20, capacity, 0)
+            at = runs.setting_of(metric, 20, capacity, 0)
             yield Case("6", at, {"greedy": [{"seconds": seconds}]})
             yield Case("7", at, {"greedy / paper bound": [{"ratio": ratio + capacity / 1000}],
                                  "greedy / our bound": [{"ratio": 0.99}]})  # fmt: skip
@@ -143,7 +143,18 @@ def test_remarks_on_hours_say_what_was_measured():
     }
     assert found["binary seconds / fractional seconds, mean"].ours == 3.0
     assert "As in the paper" in found["binary seconds / fractional seconds, mean"].remark
-    assert found["lowest ratio on an hour (binary, capacity 1%)"].ours == 0.701
+    lowest = found["lowest ratio on an hour (binary, capacity 1%)"]
+    assert lowest.ours == 0.701
+    assert "loosest where capacity is scarcest" in lowest.remark
+    elsewhere = Course.of("select", 1.0, hour_capacities=[0.5, 1, 50])
+    others = compare_hours(elsewhere, [
+        *made_hours((0.7, 3.0), (0.8, 1.0)),
+        Case(
+            "7", runs.setting_of("binary", 20, 0.5, 0), {"greedy / paper bound": [{"ratio": 0.9}]}
+        ),
+    ])  # fmt: skip
+    (told,) = (at for at in others if at.quantity.startswith("lowest"))
+    assert "scarcest" not in told.remark
     ahead = found["fractional ratio - binary ratio, mean"]
     assert (ahead.ours, ahead.remark[:12]) == (0.1, "As in the pa")
     assert found["ratio at 50% - ratio at 1% of capacity, mean"].ours == 0.049
@@ -153,6 +164,20 @@ def test_remarks_on_hours_say_what_was_measured():
     }
     assert "Not as in the paper" in turned["fractional ratio - binary ratio, mean"].remark
     assert "queue" in turned["binary seconds / fractional seconds, mean"].remark
+
+
+@pytest.mark.parametrize(("ours", "says"), [(110.0, True), (190.0, False)])
+def test_whose_the_gap_is_is_measured(ours, says):
+    values = {"greedy": 100.0, "paper bound": 200.0, "our bound": ours}
+    case = Case("2", {}, {name: [{"value": value}] for name, value in values.items()})
+    share = bound_share([case])
+    assert share == pytest.approx((200 - ours) / 100)
+    course = Course.of("select", 1.0)
+    told = course.paper.notes(
+        **vars(course.settings), topics=1, subscribers=1, pairs=1, scale=1.0, lazy="", slow="",
+        is_smaller=False, smaller_pairs=1, bound_share=share,
+    )  # fmt: skip
+    assert any("its bound's, not greedy's" in note for note in told) == says
 
 
 def test_hours_hold_what_is_active_and_repeat():

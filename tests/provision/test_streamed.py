@@ -27,7 +27,7 @@ from fanwise.provision.pairs import dual_ascent
 from fanwise.provision.pairs.charges import charge
 from fanwise.provision.streamed import allocation, bounds, needs, solve, source
 from fanwise.provision.streamed.bounds import streamed_bound
-from fanwise.provision.streamed.solve import PACKS, solve_streamed
+from fanwise.provision.streamed.solve import FILLS, solve_streamed
 
 TINY_BLOCKS = settings(
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -76,7 +76,7 @@ def assert_same(streamed, plan):
 
 @TINY_BLOCKS
 @given(
-    sized_instances(), st.lists(capacities, min_size=1, max_size=3), st.sampled_from(sorted(PACKS))
+    sized_instances(), st.lists(capacities, min_size=1, max_size=3), st.sampled_from(sorted(FILLS))
 )
 def test_the_same_plan_as_in_memory(tmp_path, size_of_blocks, case, sizes_of_machines, pack):
     instance, sizes = case

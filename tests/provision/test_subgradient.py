@@ -72,7 +72,7 @@ def test_shares_that_cannot_be_raised_stay(monkeypatch):
     found = dual_ascent.Sharing(core)
     before, bound = found.shares.copy(), found.bound
     found.climb(lambda value: True)
-    monkeypatch.setattr(subgradient, "MAX_LOOKS", 10)
+    monkeypatch.setattr(subgradient, "MAX_ITEMS", 10)
     found.climb()
     assert np.array_equal(found.shares, before)
     assert found.bound == bound

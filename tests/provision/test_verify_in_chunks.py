@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.cli.test_provision_engines import run
 from tests.provision.breaks import CAUGHT_BY, rows_of
-from tests.provision.test_provision import SPREAD, pose
-from tests.provision.test_streamed_cli import run
+from tests.provision.test_problem import SPREAD, pose
 
 import fanwise as fw
 from fanwise.errors import PlanError

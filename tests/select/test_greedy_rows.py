@@ -90,7 +90,7 @@ def test_the_queue_gives_the_largest_entry_that_counts(changes):
         keys[topic] = np.float32(key / 7)
         entry = np.uint64(pack_entry(keys[topic], topic))
         everything.append(entry)
-        size, waiting = bucket_kernels.make_room(queue, size, waiting, keys, 1)
+        size, waiting = bucket_kernels.free_entries(queue, size, waiting, keys, 1)
         assert max(size, waiting) < len(queue.heap)
         if bucket_kernels.bucket_of(entry) >= floor:
             bucket_kernels.lift_entry(queue.heap, size, entry)

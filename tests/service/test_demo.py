@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.service import demo
-from fanwise.service.analyzer.deciding import Analyzer, InForce
+from fanwise.service.analyzer.deciding import Analyzer
+from fanwise.service.analyzer.silent import InForce
 from fanwise.service.demo import MadeDay, Replay, demo_configuration
 from fanwise.service.records import ClosedWindow, Window
 

@@ -17,7 +17,7 @@ def known_metrics(tmp_path) -> set[str]:
     service = supervise(tmp_path)
     metrics = service.listener = Metrics(service)
     close_hour(service, 0)
-    metrics.note_failure("file")
+    metrics.note_failure("file", "timeout")
     metrics.note_delivered(1.0, 1.0)
     text = metrics.text().decode()
     service.stop()

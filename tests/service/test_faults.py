@@ -176,6 +176,9 @@ class EndedStream:
     def close_if_silent(self):
         pass
 
+    def renew_if_large(self):
+        pass
+
     def stop(self):
         pass
 

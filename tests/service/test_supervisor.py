@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -9,9 +10,12 @@ from tests.service.services import HOUR, close_hour, configuration_in, supervise
 
 import fanwise as fw
 from fanwise.errors import InputError
+from fanwise.service import supervisor as supervisors
 from fanwise.service.monitor.ledger import Batch, TopicCount
 from fanwise.service.records import Window
 from fanwise.service.state import StateInUseError
+from fanwise.service.store.errors import StoreUnavailable
+from fanwise.service.store.store import Store
 from fanwise.service.supervisor import Supervisor, check_source
 
 
@@ -163,6 +167,7 @@ def test_old_counts_are_forgotten_and_what_forecasts_need_is_kept(tmp_path):
 
 
 def test_trouble_of_one_part_is_said_and_passes(tmp_path, monkeypatch):
+    monkeypatch.setattr(supervisors, "RETRY_SECONDS", 0.0)
     service = supervise(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(service.analyzer, "decide", lambda *_, **__: 1 / 0)
@@ -194,3 +199,136 @@ def test_windows_of_another_length_need_another_folder(tmp_path):
     other = configuration_in(tmp_path, windows={"length": "2h"})
     with pytest.raises(InputError, match="another length"):
         Supervisor(other)
+
+
+def test_a_window_without_a_plan_holds_up_none(tmp_path):
+    service = supervise(tmp_path, decide={"capacity": 5, "pin": ["news"]})
+    for hour in range(2):
+        close_hour(service, hour)
+    rows = service.store.decisions(10).rows
+    assert [one.state for one in rows] == ["failed", "failed"]
+    assert all("pinned topics cost" in one.why for one in rows)
+    close_hour(service, 2, {"cats": 2})
+    assert service.store.newest().state == "pending"
+    assert service.health.troubles == {}
+    service.stop()
+
+
+def test_a_window_that_cannot_be_decided_is_given_up_after_some_attempts(tmp_path, monkeypatch):
+    monkeypatch.setattr(supervisors, "RETRY_SECONDS", 0.0)
+    service = supervise(tmp_path)
+    attempts, decide = [], service.analyzer.decide
+
+    def fail(closed, *more, **fixed):
+        if closed.window.start == 0:
+            attempts.append(1)
+            raise RecursionError("too deep")
+        return decide(closed, *more, **fixed)
+
+    service.analyzer.decide = fail
+    close_hour(service, 0)
+    assert "too deep" in service.health.analyzer
+    for _ in range(supervisors.MOST_ATTEMPTS + 2):
+        service.step()
+    assert len(attempts) == supervisors.MOST_ATTEMPTS
+    close_hour(service, 1)
+    rows = service.store.decisions(10).rows
+    assert [one.state for one in rows] == ["pending", "failed"]
+    assert "RecursionError: too deep" in rows[1].why
+    assert service.health.troubles == {}
+    service.stop()
+
+
+def test_attempts_to_decide_are_ever_farther_apart(tmp_path, monkeypatch):
+    service = supervise(tmp_path)
+    attempts = []
+
+    def fail(*_, **__):
+        attempts.append(1)
+        raise RecursionError
+
+    service.analyzer.decide = fail
+    now = [1000.0]
+    monkeypatch.setattr(supervisors.time, "monotonic", lambda: now[0])
+    close_hour(service, 0)
+    for _ in range(40):
+        now[0] += 0.2
+        service.step()
+    assert len(attempts) == 3, "at 0, 2 and 6 seconds"
+    service.stop()
+
+
+def test_silent_topics_stay_and_what_is_approved_is_what_is_applied(tmp_path):
+    service = supervise(
+        tmp_path, decide={"capacity": 1000, "keep_silent": "2h"}, execute={"mode": "auto"}
+    )
+    served = []
+    for hour in range(4):
+        close_hour(service, hour, None if hour == 0 else {"news": 3})
+        service.executor.wait(service.executor.status().epoch, 10)
+        served.append(json.loads((tmp_path / "served.json").read_text())["served"])
+    # Two hours long nothing came but news: then the others leave, and that is told.
+    assert served[0] == served[1] == ["cats", "chat/room", "news"]
+    assert served[3] == ["news"]
+    rows = service.store.decisions(10).rows[::-1]
+    told = [one.changes for one in rows]
+    assert told == [3, *(len({*one} ^ {*other}) for one, other in itertools.pairwise(served))]
+    left = service.store.changes_of(rows[told.index(2)].number)[0]
+    assert {one.reason for one in left} == {"nothing came on it for long"}
+    service.stop()
+
+
+def test_sliding_windows_are_compared_with_what_came(tmp_path):
+    service = supervise(tmp_path, windows={"length": "1h", "slide": "15m"})
+    quarter = HOUR // 4
+    for index in range(12):
+        counts = [TopicCount(index * quarter, "news", 5, 0.0, 0)]
+        service.ledger.commit(Batch(index, counts, (index + 1) * quarter + 120 * 10**6))
+        service.step()
+    rows = {one.window.end // quarter: one for one in service.store.decisions(100).rows}
+    known = {end for end, one in rows.items() if one.delivered is not None}
+    # A decision is compared with the first window that begins where its own ended.
+    assert known == {end for end in rows if end + 4 in rows}
+    service.stop()
+
+
+def test_in_dry_run_a_decision_that_was_held_back_is_not_taken_for_one_in_force(tmp_path):
+    service = supervise(
+        tmp_path, execute={"mode": "dry-run"}, decide={"capacity": 30, "least_gain": 0.9}
+    )
+    close_hour(service, 0)
+    first = service.store.newest()
+    close_hour(service, 1, {"news": 10, "cats": 4, "dogs": 2})
+    held = service.store.newest()
+    assert (held.state, held.changes) == ("rejected", 2)
+    assert service.in_force().hash == first.hash
+    service.stop()
+
+
+def test_the_store_is_in_trouble_until_it_has_answered(tmp_path, monkeypatch):
+    monkeypatch.setattr(supervisors, "TICK_SECONDS", 0.0)
+    service = supervise(tmp_path)
+
+    class LiveStream:
+        def is_alive(self):
+            return True
+
+        def close_if_silent(self):
+            pass
+
+        renew_if_large = stop = close_if_silent
+
+    service.stream = LiveStream()
+
+    def fail(store):
+        raise StoreUnavailable("the store does not answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "reading", fail)
+        patch.setattr(Store, "writing", fail)
+        for _ in range(3):
+            service.step()
+            assert service.health.troubles == {"store": "the store does not answer"}
+    service.step()
+    assert service.health.troubles == {}
+    service.stop()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import wire_oracle as oracle
 from tests.wire.small_wirings import Wires, wirings
-from tests.wire.test_wire import brokers_of
+from tests.wire.test_problem import brokers_of
 
 import fanwise as fw
 from fanwise.planning.problem import Run

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import wire_oracle as oracle
 from tests.wire.small_wirings import Wires, some_wires, wirings
-from tests.wire.test_wire import PLAIN, brokers_of
+from tests.wire.test_problem import PLAIN, brokers_of
 
 import fanwise as fw
 from fanwise.errors import ParameterError

@@ -42,7 +42,7 @@ def sort_pairs(rows: IntArray, columns: IntArray, num_rows: int) -> tuple[LongAr
         ),
         zip(chunks, starts, strict=True),
     )
-    return _place_buckets(packed, bucket_starts, shift, num_rows, sort_columns=True)
+    return _sort_buckets(packed, bucket_starts, shift, num_rows, sort_columns=True)
 
 
 def sort_transposed(
@@ -67,23 +67,23 @@ def sort_transposed(
         zip(chunks, starts, strict=True),
     )
     # Rows were visited in ascending order and counting sort is stable: nothing left to sort.
-    return _place_buckets(packed, bucket_starts, shift, num_columns, sort_columns=False)
+    return _sort_buckets(packed, bucket_starts, shift, num_columns, sort_columns=False)
 
 
 def bucket_shift(num_rows: int) -> int:
-    """How many low bits to drop so that row ids fall into at most ``MAX_BUCKETS`` buckets."""
+    """Return how many low bits to drop so that ids fall into at most ``MAX_BUCKETS`` buckets."""
     return max(0, (max(num_rows, 1) - 1).bit_length() - MAX_BUCKETS.bit_length() + 1)
 
 
 def _bucket_starts(counts: list[LongArray]) -> tuple[list[LongArray], LongArray]:
-    """Where each chunk starts writing in each bucket, and where each bucket starts."""
+    """Return where each chunk starts writing in each bucket, and where each bucket starts."""
     table = np.stack(counts)
     bucket_starts = np.concatenate([[0], np.cumsum(table.sum(axis=0))])
     before = np.cumsum(table, axis=0) - table
     return [bucket_starts[:-1] + row for row in before], bucket_starts
 
 
-def _place_buckets(
+def _sort_buckets(
     packed: LongArray, bucket_starts: LongArray, shift: int, num_rows: int, *, sort_columns: bool
 ) -> tuple[LongArray, IntArray]:
     indptr = np.empty(num_rows + 1, dtype=np.int64)
@@ -94,7 +94,7 @@ def _place_buckets(
         first = bucket << shift
         last = min(bucket + 1 << shift, num_rows)
         start, stop = bucket_starts[bucket], bucket_starts[bucket + 1]
-        place_bucket(packed, start, stop, first, last, indptr, indices)
+        spread_bucket(packed, start, stop, first, last, indptr, indices)
         if sort_columns:
             sort_rows_between(indptr, indices, first, last, stop)
 
@@ -146,7 +146,7 @@ def scatter_transposed(
 
 
 @kernel
-def place_bucket(
+def spread_bucket(
     packed: LongArray,
     start: int,
     stop: int,
@@ -165,10 +165,10 @@ def place_bucket(
     for row in range(last - first):
         indptr[first + row] = start + cursor[row]
         cursor[row + 1] += cursor[row]
-    placed = indices[start:stop]
+    sorted_columns = indices[start:stop]
     for i in range(start, stop):
         row = (packed[i] >> 32) - first
-        placed[cursor[row]] = packed[i] & 0x7FFFFFFF
+        sorted_columns[cursor[row]] = packed[i] & 0x7FFFFFFF
         cursor[row] += 1
 
 

@@ -102,7 +102,10 @@ def is_sorted(rows: IntArray, columns: IntArray) -> bool:
 
 @kernel
 def count_offsets(rows: IntArray, num_rows: int) -> LongArray:
-    """Where each row starts once ``rows`` are sorted: ``num_rows + 1`` offsets. Changes nothing."""
+    """Return where each row starts once ``rows`` are sorted: ``num_rows + 1`` offsets.
+
+    Changes nothing.
+    """
     offsets = np.zeros(num_rows + 1, dtype=np.int64)
     for row in rows:
         offsets[row + 1] += 1

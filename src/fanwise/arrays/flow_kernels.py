@@ -6,6 +6,8 @@ is left of a group, and the room left at a broker, stand for the edges of source
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,6 +15,57 @@ from fanwise.arrays.csr import IntArray, LongArray
 from fanwise.arrays.jit import kernel
 
 BoolArray = npt.NDArray[np.bool_]
+
+
+class Graph(NamedTuple):
+    """Who may be served where.
+
+    Attributes
+    ----------
+    indptr, indices
+        The brokers of each group.
+    starts, groups, edges
+        Of each broker the groups, and the positions of these edges in ``indices``.
+    """
+
+    indptr: LongArray
+    indices: IntArray
+    starts: LongArray
+    groups: IntArray
+    edges: LongArray
+
+
+class Served(NamedTuple):
+    """A flow: what is left of each group, room left at each broker, members on each edge."""
+
+    left: LongArray
+    room: LongArray
+    flow: LongArray
+
+
+class Search(NamedTuple):
+    """What one round of Dinic's algorithm knows.
+
+    Attributes
+    ----------
+    group_distance, broker_distance
+        Moves to a broker with room; -1 where there is no way.
+    group_next, broker_next
+        The first edge that is not known to be useless.
+    taken, given
+        The way at hand: the edge by which each group on it gets to a broker, and the edge by which
+        the next group leaves that broker.
+    queue
+        Brokers to look at.
+    """
+
+    group_distance: IntArray
+    broker_distance: IntArray
+    group_next: LongArray
+    broker_next: LongArray
+    taken: LongArray
+    given: LongArray
+    queue: IntArray
 
 
 @kernel
@@ -41,13 +94,12 @@ def turn_edges(
 
 
 @kernel
-def pour(
-    indptr: LongArray, indices: IntArray, left: LongArray, room: LongArray, flow: LongArray
-) -> None:
+def pour(graph: Graph, served: Served) -> None:
     """Give what is left of each group to its brokers with most room: where the search starts.
 
-    Changes ``left``, ``room`` and ``flow``.
+    Changes ``served``.
     """
+    indptr, indices, (left, room, flow) = graph.indptr, graph.indices, served
     for group in range(len(left)):
         while left[group] > 0:
             best = -1
@@ -65,22 +117,16 @@ def pour(
 
 
 @kernel
-def measure_distances(
-    indptr: LongArray,
-    indices: IntArray,
-    starts: LongArray,
-    groups: IntArray,
-    room: LongArray,
-    flow: LongArray,
-    group_distance: IntArray,
-    broker_distance: IntArray,
-    queue: IntArray,
-) -> None:
+def measure_distances(graph: Graph, served: Served, search: Search) -> None:
     """Count the moves from each broker, and each group's nearest broker, to one with room.
 
-    A move takes members of a group from a broker to another one. -1: there is no way. Changes
-    ``group_distance``, ``broker_distance`` and ``queue``.
+    A move takes members of a group from a broker to another one. Changes the distances and the
+    queue of ``search``.
     """
+    indptr, indices, starts, groups, _ = graph
+    _, room, flow = served
+    group_distance, broker_distance = search.group_distance, search.broker_distance
+    queue = search.queue
     group_distance[:] = -1
     broker_distance[:] = -1
     tail = 0
@@ -97,6 +143,8 @@ def measure_distances(
             group = groups[slot]
             if group_distance[group] >= 0:
                 continue
+            # Breadth first from the brokers with room: the first broker that reaches a group is its
+            # nearest.
             group_distance[group] = broker_distance[broker]
             for edge in range(indptr[group], indptr[group + 1]):
                 other = indices[edge]
@@ -107,29 +155,18 @@ def measure_distances(
 
 
 @kernel
-def push_group(
-    source: int,
-    indptr: LongArray,
-    indices: IntArray,
-    starts: LongArray,
-    groups: IntArray,
-    edges: LongArray,
-    left: LongArray,
-    room: LongArray,
-    flow: LongArray,
-    group_distance: IntArray,
-    broker_distance: IntArray,
-    group_next: LongArray,
-    broker_next: LongArray,
-    taken: LongArray,
-    given: LongArray,
-) -> None:
+def push_group(source: int, graph: Graph, served: Served, search: Search) -> None:
     """Send what is left of one group along shortest ways; edges found useless are not tried again.
 
-    ``taken`` and ``given`` hold the way: the edge by which each group on it gets to a broker, and
-    the edge by which the next group leaves that broker. Changes ``left``, ``room``, ``flow``,
-    ``group_next``, ``broker_next``, ``taken`` and ``given``.
+    Changes ``served``, and all of ``search`` but distances and queue.
     """
+    indptr, indices, starts, groups, edges = graph
+    left, room, flow = served
+    group_distance, broker_distance, group_next, broker_next, taken, given, _ = search
+    # Depth first without recursion. ``taken[depth]`` is the edge into the broker at that depth;
+    # full, it hands on members of another group by ``given[depth]``, one step nearer to a broker
+    # with room. Cursors never go back during a phase: an edge passed over is used up, or leads
+    # nowhere until distances are measured anew. That is what keeps a phase short.
     while left[source] > 0:
         depth = 0
         group = source
@@ -144,6 +181,7 @@ def push_group(
             if not found:
                 if depth == 0:
                     return
+                # A dead end: the broker before must send on somebody else.
                 depth -= 1
                 broker = indices[taken[depth]]
                 broker_next[broker] += 1
@@ -165,6 +203,8 @@ def push_group(
             if not moved:
                 group = source if depth == 0 else group_at(given[depth - 1], indptr)
                 group_next[group] += 1
+        # As much as the room at the end and every hand-over on the way allow; then from the source
+        # again.
         amount = min(left[source], room[broker])
         for level in range(depth):
             amount = min(amount, flow[given[level]])
@@ -183,60 +223,43 @@ def group_at(edge: int, indptr: LongArray) -> int:
 
 
 @kernel
-def run_dinic(
-    indptr: LongArray,
-    indices: IntArray,
-    starts: LongArray,
-    groups: IntArray,
-    edges: LongArray,
-    left: LongArray,
-    room: LongArray,
-    flow: LongArray,
-) -> None:
-    """Make the flow a maximum one, starting from what it is; ``left`` and ``room`` follow it.
+def run_dinic(graph: Graph, served: Served) -> None:
+    """Make the flow a maximum one, starting from what it is.
 
-    Changes ``left``, ``room`` and ``flow``.
+    Changes ``served``.
     """
-    num_groups, num_brokers = len(left), len(room)
-    group_distance = np.empty(num_groups, dtype=np.int32)
-    broker_distance = np.empty(num_brokers, dtype=np.int32)
-    queue = np.empty(num_brokers, dtype=np.int32)
-    taken = np.empty(num_brokers + 1, dtype=np.int64)
-    given = np.empty(num_brokers + 1, dtype=np.int64)
-    pour(indptr, indices, left, room, flow)
+    num_groups, num_brokers = len(served.left), len(served.room)
+    search = Search(
+        np.empty(num_groups, dtype=np.int32),
+        np.empty(num_brokers, dtype=np.int32),
+        np.empty(num_groups, dtype=np.int64),
+        np.empty(num_brokers, dtype=np.int64),
+        np.empty(num_brokers + 1, dtype=np.int64),
+        np.empty(num_brokers + 1, dtype=np.int64),
+        np.empty(num_brokers, dtype=np.int32),
+    )
+    pour(graph, served)
     while True:
-        measure_distances(
-            indptr, indices, starts, groups, room, flow, group_distance, broker_distance, queue
-        )
-        group_next = indptr[:-1].copy()
-        broker_next = starts[:-1].copy()
+        measure_distances(graph, served, search)
+        search.group_next[:] = graph.indptr[:-1]
+        search.broker_next[:] = graph.starts[:-1]
         tried = False
         for group in range(num_groups):
-            if left[group] > 0 and group_distance[group] >= 0:
+            if served.left[group] > 0 and search.group_distance[group] >= 0:
                 tried = True
-                push_group(
-                    group, indptr, indices, starts, groups, edges, left, room, flow,
-                    group_distance, broker_distance, group_next, broker_next, taken, given,
-                )  # fmt: skip
+                push_group(group, graph, served, search)
         if not tried:
             return
 
 
 @kernel
-def find_bottleneck(
-    indptr: LongArray,
-    indices: IntArray,
-    starts: LongArray,
-    groups: IntArray,
-    edges: LongArray,
-    left: LongArray,
-    flow: LongArray,
-) -> tuple[BoolArray, BoolArray]:
+def find_bottleneck(graph: Graph, left: LongArray, flow: LongArray) -> tuple[BoolArray, BoolArray]:
     """Return the groups and brokers that moves from groups with something left can reach.
 
     Under a maximum flow those brokers are full with members of those groups, who have nowhere else
     to go: the smallest of the minimum cuts. Changes nothing.
     """
+    indptr, indices, starts, groups, edges = graph
     num_groups, num_brokers = len(indptr) - 1, len(starts) - 1
     in_groups = left > 0
     in_brokers = np.zeros(num_brokers, dtype=np.bool_)

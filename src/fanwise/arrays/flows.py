@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fanwise.arrays import flow_kernels
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, take_rows
-from fanwise.arrays.flow_kernels import BoolArray
+from fanwise.arrays.flow_kernels import BoolArray, Graph, Served
 from fanwise.arrays.tolerance import most_within
 
 MOST_LOAD = 2.0**40
@@ -53,10 +53,11 @@ class Groups:
     num_brokers: int
 
     @cached_property
-    def graph(self) -> tuple[LongArray, IntArray, LongArray, IntArray, LongArray]:
+    def graph(self) -> Graph:
         """The edges by group, then by broker."""
         indptr, indices = self.candidates
-        return indptr, indices, *flow_kernels.turn_edges(indptr, indices, self.num_brokers)
+        turned = flow_kernels.turn_edges(indptr, indices, self.num_brokers)
+        return Graph(indptr, indices, *turned)
 
     @property
     def num_subscribers(self) -> int:
@@ -121,7 +122,7 @@ class Flow:
     def bottleneck(self) -> Bottleneck:
         """The smallest minimum cut; empty where everybody is served."""
         in_groups, in_brokers = flow_kernels.find_bottleneck(
-            *self.groups.graph, self.left, self.counts
+            self.groups.graph, self.left, self.counts
         )
         return Bottleneck(
             brokers=np.flatnonzero(in_brokers).astype(np.int32),
@@ -164,7 +165,7 @@ def max_flow(groups: Groups, limits: npt.ArrayLike, start: Flow | None = None) -
     else:
         counts, left = start.counts.copy(), start.left.copy()
         room -= start.loads
-    flow_kernels.run_dinic(*groups.graph, left, room, counts)
+    flow_kernels.run_dinic(groups.graph, Served(left, room, counts))
     return Flow(groups, limits, counts, left)
 
 

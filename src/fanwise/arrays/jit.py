@@ -87,6 +87,6 @@ def announce_compilation(announce: Callable[[str], None]) -> Iterator[None]:
 
 
 def cache_folder(function: Callable[..., Any]) -> str | None:
-    """Where a kernel's machine code is kept on disk, or None where nothing is writable."""
+    """Return where a kernel's machine code is kept on disk, or None where nothing is writable."""
     stats = getattr(function, "stats", None)
     return getattr(stats, "cache_path", None)

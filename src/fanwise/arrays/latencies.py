@@ -94,7 +94,7 @@ def count_near(
     leaves: IntArray,
     limits: FloatArray,
 ) -> LongArray:
-    """How many leaves reach each subscriber in time. Changes nothing."""
+    """Return how many leaves reach each subscriber in time. Changes nothing."""
     counts = np.zeros(positions.shape[0], dtype=np.int64)
     for row in range(positions.shape[0]):
         for leaf in leaves:

@@ -36,7 +36,7 @@ class Density(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for the pieces of one box: a row each, lower sides first, then upper sides.
+    """Scratch for the pieces of one box: a row each, lower sides first, then upper sides.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ FEW = 8
 
 
 def make_scratch(slots: int, dims: int) -> Scratch:
-    """Return room for cutting boxes by filters of up to ``slots`` rectangles."""
+    """Return scratch for cutting boxes by filters of up to ``slots`` rectangles."""
     rows = 2 * dims * max(slots, 1) + 2
     return Scratch(np.empty((rows, 2 * dims)), np.zeros(rows, dtype=np.int64), np.empty(2 * dims))
 

@@ -55,6 +55,7 @@ def balanced(problem: Assignment) -> IntArray:
     """
     arrays = problem.arrays
     factor, flow = problem.least
+    # Somebody has no broker in time: then those that greedy algorithms fall back on count too.
     if factor is None:
         _, flow = least_lbf(group_alike(pairs_of(problem), arrays.num_brokers), arrays.share)
     brokers = flow.broker_of_subscriber()

@@ -254,6 +254,7 @@ def level_limits(arrays: AssignmentArrays, limits: LongArray) -> list[LongArray]
 def brokers_needed(counts: LongArray, limits: LongArray) -> LongArray:
     """Return how many brokers it takes to serve so many subscribers; all where none suffice."""
     reach = np.cumsum(np.sort(limits[limits > 0])[::-1])
+    # The largest limits first: no other brokers could do with fewer.
     needed = np.searchsorted(reach, counts, side="left") + 1
     return np.where(counts > 0, np.minimum(needed, max(len(reach), 1)), 0)
 
@@ -284,6 +285,8 @@ def count_cells(grid: list[FloatArray], lo: FloatArray, hi: FloatArray) -> LongA
         [np.searchsorted(sides, hi[:, axis], "right") - 1 for axis, sides in enumerate(grid)]
     )
     solid = (first < last).all(axis=1)
+    # A difference array in every axis: each rectangle adds +1 and -1 at its corners, and sums along
+    # the axes turn that into counts, in time that does not depend on how many cells it holds.
     steps = np.zeros(shape, dtype=np.int64)
     dims = len(grid)
     for corner in range(1 << dims):
@@ -339,6 +342,7 @@ def confine(indptr: LongArray, brokers: IntArray, order: LongArray, num_brokers:
     """Take disjoint candidate sets greedily, and list who is confined to one. Changes nothing."""
     class_of_broker = np.full(num_brokers, -1, dtype=np.int64)
     num_classes = 0
+    # Smallest sets first, as they keep most brokers free for further classes.
     for j in order:
         is_free = indptr[j] < indptr[j + 1]
         for pair in range(indptr[j], indptr[j + 1]):

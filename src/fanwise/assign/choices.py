@@ -55,6 +55,7 @@ def choices_of(problem: Assignment) -> Choices:
     has_share = arrays.share[brokers] > 0
     if not has_share.all():
         row = np.repeat(np.arange(arrays.num_subscribers), np.diff(arrays.indptr))
+        # Brokers without a share have a limit of 0: they only count for whoever has no other.
         keep = has_share | (count_usable(problem)[row] == 0)
         lengths = np.bincount(row[keep], minlength=arrays.num_subscribers)
         end = np.cumsum(lengths).astype(np.int64)
@@ -62,6 +63,7 @@ def choices_of(problem: Assignment) -> Choices:
     stranded = first == end
     if stranded.any():
         leaves = usable_leaves(problem)
+        # One copy of the leaves, shared by all who are stranded.
         first[stranded], end[stranded] = len(brokers), len(brokers) + len(leaves)
         brokers = np.concatenate([brokers, leaves])
     return Choices(first, end, brokers)

@@ -40,6 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.assign.arrays import AssignmentArrays, Filters
 from fanwise.assign.baselines import balanced
 from fanwise.assign.covers.branch_and_bound import Budget, TooMuchWorkError
@@ -77,8 +78,6 @@ SEARCH_SHARE = 0.6
 FIRST = 100
 """Assignments whose filters are fitted greedily for a first plan."""
 
-SLACK = 1e-12
-
 
 def solve(problem: Assignment, run: Run) -> Outcome:
     """Find the optimum, or the best plan within the time limit.
@@ -93,7 +92,7 @@ def solve(problem: Assignment, run: Run) -> Outcome:
     with run.progress.step("trying every assignment") as step:
         search = ExactSearch(problem.arrays, brokers, run, step)
         with search.until_interrupted():
-            search.look_at_all()
+            search.search_all()
     found = search.answer
     cost = float(problem.arrays.measures(found.filters).sum())
     proven = search.bound.value if search.bound is not None else 0.0
@@ -194,7 +193,7 @@ class ExactSearch(Search[Answer]):
         self._sets = self._sets_below()
         self.metrics["examined"] = 0
 
-    def look_at_all(self) -> None:
+    def search_all(self) -> None:
         """Search until the optimum is proven or a limit is reached."""
         different, inverse = np.unique(self._sets, return_inverse=True)
         known = np.array([self._lower_of(int(some)) for some in different])
@@ -211,14 +210,16 @@ class ExactSearch(Search[Answer]):
     def _examine_all(self, waiting: list[tuple[float, int]]) -> None:
         while waiting:
             lower, row = heappop(waiting)
-            if self._lower(row) > lower * (1 + SLACK):  # something has become known since
+            if self._lower(row) > lower * (1 + ROUNDING):  # something has become known since
                 heappush(waiting, (self._lower(row), row))
                 continue
             self.prove(Bound(lower))
-            if lower >= self.value * (1 - SLACK):
+            if lower >= self.value * (1 - ROUNDING):
                 break
             if self.is_over():
                 return
+            # One least cover at a time becomes known, shared by all assignments with that set; then
+            # the assignment queues again, because its bound may no longer be the lowest.
             unknown = next((some for some in self._sets[row].tolist() if self._is_open(some)), 0)
             if unknown:
                 self._least_of(unknown)
@@ -233,6 +234,7 @@ class ExactSearch(Search[Answer]):
         sets = np.zeros((len(self._brokers), arrays.num_brokers), dtype=np.int64)
         rows = np.arange(len(self._brokers))
         for bit, j in enumerate(self._wants):
+            # Bit k stands for the k-th of those who want something.
             sets[rows, self._brokers[:, j]] |= 1 << bit
         for broker in arrays.bottom_up:
             if arrays.parent[broker] >= 0:
@@ -250,7 +252,7 @@ class ExactSearch(Search[Answer]):
         if some in self._least or not self._is_slow:
             return self._least_of(some).mass
         if some not in self._union:
-            self._union[some] = union_mass(self._grid, *self._boxes_of(some)) * (1 - SLACK)
+            self._union[some] = union_mass(self._grid, *self._boxes_of(some)) * (1 - ROUNDING)
         return self._union[some]
 
     def _is_open(self, some: int) -> bool:
@@ -336,7 +338,7 @@ class ExactSearch(Search[Answer]):
         ]
         own = int(self._sets[row, broker])
         most = self._least_of(own).mass
-        slack = spare + SLACK * (1 + abs(most))
+        slack = spare + ROUNDING * (1 + abs(most))
         if not children and self._arrays.parent[broker] < 0:
             return [Option(self._least_of(own), most)]
         if not children:
@@ -352,6 +354,7 @@ class ExactSearch(Search[Answer]):
                 for child, part in zip(children, parts, strict=True)
                 for entry in (*part.below, (child, part.cover))
             )
+            # One child alone: its cover is the least that holds it.
             covers = [parts[0].cover]
             if len(parts) > 1:
                 boxes = gather([part.cover for part in parts])

@@ -158,6 +158,8 @@ def insert_boxes(
         growth, slot = find_growth(
             filters, b, arrays.alpha, lo[row], hi[row], arrays.density, scratch, np.inf
         )
+        # With a free slot, a box of its own is among the ways compared already; merging two old
+        # ones only pays where it frees the slot that is missing.
         if growth == 0.0 or count < arrays.alpha or count < 2:
             enlarge(filters.lo, filters.hi, filters.counts, b, slot, lo[row], hi[row])
             continue

@@ -140,6 +140,7 @@ def tables_of_prices(
     row = np.repeat(np.arange(allowed.num_rows), np.diff(allowed.indptr))
     keep = price > 0
     pays = np.bincount(row[keep], minlength=allowed.num_rows) > 0
+    # A check learns from the rows which types there are: one row for each must stay.
     keep[allowed.indptr[:-1][~pays]] = True
     order = np.flatnonzero(keep)
     order = order[np.lexsort((row[order], allowed.indices[order]))]

@@ -29,14 +29,14 @@ import numpy as np
 from fanwise.arrays.flow_kernels import turn_edges
 from fanwise.assign.choices import choices_of, every_leaf, pairs_of
 from fanwise.assign.filters import tighten_filters
-from fanwise.assign.greedy_evictions import place_and_evict
+from fanwise.assign.greedy_evictions import assign_and_evict
 from fanwise.assign.greedy_kernels import (
     EVICTED,
     FORCED,
     STEP,
     GreedyState,
-    place_fewest_first,
-    place_in_order,
+    assign_fewest_first,
+    assign_in_order,
 )
 from fanwise.assign.problem import Assignment, make_tables
 from fanwise.planning.problem import Outcome, Run
@@ -55,9 +55,9 @@ def solve_online(problem: Assignment, run: Run) -> Outcome:
     evict = run.settings.get("evict", "none")
     if evict == "none":
         order = np.arange(problem.workload.num_subscribers, dtype=np.int32)
-        place_in_order(problem.arrays, state, choices, order)
+        assign_in_order(problem.arrays, state, choices, order)
     else:
-        place_and_evict(problem.arrays, state, choices, run.random(), is_next=evict == "next")
+        assign_and_evict(problem.arrays, state, choices, run.random(), is_next=evict == "next")
         if state.now[EVICTED]:
             state = tighten(problem, state)
     return finish(problem, state)
@@ -67,7 +67,7 @@ def solve_offline(problem: Assignment, run: Run) -> Outcome:
     """Gr*: first whoever has the fewest brokers with room, counted anew when a broker fills."""
     state, choices = start(problem), choices_of(problem)
     indptr, subscribers, _ = turn_edges(*pairs_of(problem), problem.workload.num_brokers)
-    place_fewest_first(problem.arrays, state, choices, indptr, subscribers)
+    assign_fewest_first(problem.arrays, state, choices, indptr, subscribers)
     return finish(problem, state)
 
 
@@ -75,7 +75,7 @@ def solve_without_latency(problem: Assignment, run: Run) -> Outcome:
     """Gr without looking at latency: every leaf broker is a choice for everybody."""
     state, choices = start(problem), every_leaf(problem)
     order = np.arange(problem.workload.num_subscribers, dtype=np.int32)
-    place_in_order(problem.arrays, state, choices, order)
+    assign_in_order(problem.arrays, state, choices, order)
     return finish(problem, state)
 
 
@@ -83,6 +83,7 @@ def start(problem: Assignment) -> GreedyState:
     """Return an assignment of nobody, with the steps of the load-balance factor."""
     arrays = problem.arrays
     rise = problem.lbf_max - problem.lbf
+    # Sec. III: the factor starts at the desired one and rises, if need be, to the maximum.
     limits = np.array([problem.limits(problem.lbf + rise * k / STEPS) for k in range(STEPS + 1)])
     return GreedyState(
         np.full(arrays.num_subscribers, -1, dtype=np.int32),

@@ -35,7 +35,7 @@ from fanwise.assign.greedy_kernels import (
 )
 
 
-def place_and_evict(
+def assign_and_evict(
     arrays: AssignmentArrays,
     state: GreedyState,
     choices: Choices,
@@ -50,11 +50,11 @@ def place_and_evict(
     queue[:count] = np.arange(count)
     first_member = np.concatenate([[0], np.cumsum(state.limits[-1])]).astype(np.int64)
     members = np.empty(first_member[-1], dtype=np.int32)
-    place_or_swap(arrays, state, choices, draws, queue, first_member, members, is_next)
+    assign_or_swap(arrays, state, choices, draws, queue, first_member, members, is_next)
 
 
 @kernel
-def place_or_swap(
+def assign_or_swap(
     arrays: AssignmentArrays,
     state: GreedyState,
     choices: Choices,
@@ -93,6 +93,8 @@ def place_or_swap(
                 state.now[FORCED] += 1
             broker = choose_broker(arrays, state, choices, j, not can_be)
         else:
+            # The broker is exactly full, so that all its seats are taken. The last member moves to
+            # the seat that falls free, and the newcomer takes the last one below.
             seat = first_member[broker] + int(draw[1] * state.limits[-1, broker])
             other = members[seat]
             members[seat] = members[first_member[broker] + state.limits[-1, broker] - 1]

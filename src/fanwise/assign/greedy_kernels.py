@@ -82,6 +82,7 @@ def grow_path(
         box[1, axis] = arrays.hi[j, axis]
     if box[0, 0] > box[1, 0]:
         return 0.0
+    # The cost of Sec. III: the least enlargement of filters, summed over the path to the publisher.
     total = 0.0
     broker = leaf
     while broker >= 0:
@@ -102,8 +103,11 @@ def grow_path(
         if slot < 0 or growth > left:
             return np.inf
         total += growth
+        # Growing by nothing does not suffice: the union may hold the box without any one rectangle
+        # doing so, and nesting is kept rectangle by rectangle.
         if find_container(filters.lo, filters.hi, broker, count, box[0], box[1]) >= 0:
             return total
+        # What the parent must hold is the rectangle that grew, not only what made it grow.
         if slot < count:
             for axis in range(dims):
                 box[0, axis] = min(box[0, axis], filters.lo[broker, slot, axis])
@@ -146,6 +150,7 @@ def choose_broker(
             if not is_forced and not has_room(state, broker):
                 continue
             share = arrays.share[broker]
+            # The paper's tie: the least m_i / (kappa_i |S|), here before the subscriber joins.
             load = state.loads[broker] / (share * arrays.lo.shape[0]) if share > 0 else np.inf
             is_ahead = load < best_load or (load == best_load and broker < chosen)
             if chosen >= 0 and best == 0.0 and not is_ahead:
@@ -190,7 +195,7 @@ def raise_limits(state: GreedyState, choices: Choices, j: int) -> bool:
 
 
 @kernel
-def place_in_order(
+def assign_in_order(
     arrays: AssignmentArrays, state: GreedyState, choices: Choices, order: IntArray
 ) -> None:
     """Assign subscribers one after the other (the paper's Gr). Changes ``state``."""
@@ -202,7 +207,7 @@ def place_in_order(
 
 
 @kernel
-def place_fewest_first(
+def assign_fewest_first(
     arrays: AssignmentArrays,
     state: GreedyState,
     choices: Choices,
@@ -238,6 +243,7 @@ def place_fewest_first(
         broker = choose_broker(arrays, state, choices, j, not can_be)
         settle(arrays, state, j, broker)
         if state.now[STEP] != step or (is_open[broker] and not has_room(state, broker)):
+            # The list is rebuilt from those who still wait, so that the cursor starts over.
             update_open(state, is_open, num_open, broker_indptr, subscribers)
             waiting = sort_waiting(state.broker_of_subscriber, num_open, num_brokers, order)
             cursor = 0

@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 
 from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.assign.arrays import Filters
-from fanwise.assign.problem import Assignment, posed_by, read_tables
+from fanwise.assign.problem import Assignment, read_tables
 from fanwise.workload.plot_style import (
     BLUE,
     HEIGHT,
@@ -39,7 +39,7 @@ SMALLEST = 0.004
 
 def figures(workload: ContentWorkload, plan: Plan) -> dict[str, Figure]:
     """Return every picture of an assignment, the main one first."""
-    problem = posed_by(workload, plan.parameters)
+    problem = Assignment.state_from(workload, plan.parameters)
     assigned, filters = read_tables(problem.arrays, plan.tables)
     return {
         "Filters in the event space": plot_filters(problem, filters),

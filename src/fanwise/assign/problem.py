@@ -93,7 +93,7 @@ class Assignment(Problem):
             raise ParameterError("lbf_max", f"at least lbf ({self.lbf:g})", self.lbf_max)
 
     def _default(self, name: str) -> Any:
-        """What the workload is meant for; a bound on the load follows one that was given."""
+        """Return what the workload is meant for; a bound on the load follows one that was given."""
         value = self.workload.settings.get(name, DEFAULTS[name])
         if name == "lbf_max" and self.lbf is not None:
             return max(value, self.lbf) if _is_number(value) and _is_number(self.lbf) else value
@@ -175,15 +175,6 @@ class Assignment(Problem):
         wants = self.arrays.lo[:, 0] <= self.arrays.hi[:, 0]
         return None if wants.any() else "no subscriber wants anything"
 
-    def parameters(self) -> dict[str, Any]:
-        return {
-            "alpha": self.alpha,
-            "max_delay": self.max_delay,
-            "lbf": self.lbf,
-            "lbf_max": self.lbf_max,
-            "latency": self.latency,
-        }
-
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
         from fanwise.assign.measuring import measure
 
@@ -226,12 +217,6 @@ class Assignment(Problem):
         from fanwise.assign.fractional import fractional
 
         return fractional(self)
-
-
-def posed_by(workload: ContentWorkload, parameters: Mapping[str, Any]) -> Assignment:
-    """Return the problem that a plan with these parameters answers."""
-    names = ("alpha", "max_delay", "lbf", "lbf_max", "latency")
-    return Assignment(workload, **{name: parameters[name] for name in names})
 
 
 def make_tables(broker_of_subscriber: IntArray, filters: Filters) -> dict[str, pa.Table]:

@@ -79,6 +79,9 @@ def assign_by_rounding(problem: Assignment, run: Run) -> tuple[Outcome, Descent]
     is_one_level = bool((arrays.parent < 0).all())
     leaf_filters = _leaf_filters(problem, found)
     with run.timed("repair"):
+        # Each level only sees the shares of whole subtrees (Sec. V): a leaf may end up above its
+        # limit, and rounding may leave somebody over, although all leaves together could serve
+        # everybody.
         if _is_broken(problem, brokers):
             brokers, leaf_filters, repairs = _assign_all(problem, allowed, leaf_filters)
             found.repairs += repairs

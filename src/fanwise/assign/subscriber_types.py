@@ -57,6 +57,7 @@ def group_into_types(arrays: AssignmentArrays, choices: Csr) -> SubscriberTypes:
     wants = arrays.lo[:, 0] <= arrays.hi[:, 0]
     with np.errstate(invalid="ignore"):
         volume = np.where(wants, (arrays.hi - arrays.lo).prod(axis=1), -1.0)
+    # The last column decides first: types descend by volume, which moves and repairs rely on.
     keys = np.column_stack([arrays.lo, arrays.hi, alike.group_of_subscriber, -volume])
     type_of_subscriber, first = number_types(keys)
     indptr, brokers = take_rows(choices, first)

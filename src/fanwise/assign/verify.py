@@ -157,11 +157,11 @@ def _delays(workload: ContentWorkload, plan: Plan, broker: Any, leaves: Any) -> 
     """Return by which share each subscriber is later than it could be, where it can be at all."""
     path = paths(workload, plan.parameters["latency"])
     found = [np.empty(0)]
-    place = np.searchsorted(leaves, broker)
+    column = np.searchsorted(leaves, broker)
     for start in range(0, workload.num_subscribers, CHUNK):
         rows = slice(start, start + CHUNK)
         latency = latencies(workload, path, leaves, rows)
-        own = latency[np.arange(len(latency)), place[rows]]
+        own = latency[np.arange(len(latency)), column[rows]]
         least = latency.min(axis=1)
         known = (least > 0) | (own == 0)
         found.append(own[known] / np.where(least > 0, least, 1.0)[known] - (least > 0)[known])

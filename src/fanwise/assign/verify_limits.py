@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from fanwise.planning.proof import ProofError
 from fanwise.workload.content import Cells, ContentWorkload
+from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 CHUNK = 1 << 13
-TOLERANCE = 1e-9
+TOLERANCE = RELATIVE_TOLERANCE
 MOST = 2.0**40
 """Limits on loads above this are as good as none."""
 MOST_FACTOR, MOST_RECTANGLES = 1e15, 10_000

@@ -26,12 +26,12 @@ import numpy as np
 
 from fanwise.assign.verify_limits import Floats, Ints, Question
 from fanwise.planning.proof import Proof, ProofError
+from fanwise.planning.verify import ROUNDING
 
 MOST_SUBSCRIBERS = 12
 MOST_PIECES = 200_000
 MOST_NODES = 400_000
 """What is looked at, at most: subscribers, pieces of space, rectangles that grow."""
-SLACK = 1e-12
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]
 Held = tuple[tuple[Box, ...], ...]
@@ -266,24 +266,24 @@ class AllAssignments:
     def _least_of_trees(self, lower: float, sets: dict[int, int]) -> float:
         """Return the least bandwidth where covers of inner brokers depend on those below."""
         self._best = self._fill(self._in_order(sets), np.inf)
-        if self._best <= lower * (1 + SLACK):
+        if self._best <= lower * (1 + ROUNDING):
             return self._best
         for other in self._assignments(0, {}):
-            if self._refined(other) < self._best * (1 - SLACK):
+            if self._refined(other) < self._best * (1 - ROUNDING):
                 self._best = min(self._best, self._fill(self._in_order(other), self._best))
         return self._best
 
     def _refined(self, sets: dict[int, int]) -> float:
         """Return the sum of covers of an assignment, worked out while it is below the best."""
         for some in sets.values():
-            if sum(self._covers[one] for one in sets.values()) >= self._best * (1 - SLACK):
+            if sum(self._covers[one] for one in sets.values()) >= self._best * (1 - ROUNDING):
                 break
             self._work_out(some)
         return float(sum(self._covers[one] for one in sets.values()))
 
     def _assignments(self, j: int, sets: dict[int, int]) -> Iterator[dict[int, int]]:
         """Yield the sets of all brokers, of assignments whose covers measure less than the best."""
-        if sum(self._covers[some] for some in sets.values()) >= self._best * (1 - SLACK):
+        if sum(self._covers[some] for some in sets.values()) >= self._best * (1 - ROUNDING):
             return
         if j == self.size:
             yield sets
@@ -339,7 +339,7 @@ class AllAssignments:
                 if above[b] in all_held:
                     all_held[above[b]] |= all_held[b]
             bound = sum(max(least[b], space.measure(all_held[b])) for b in brokers)
-            if bound >= best * (1 - SLACK):
+            if bound >= best * (1 - ROUNDING):
                 return
             if missing == 0:
                 best = sum(map(space.measure, all_held.values()))

@@ -72,7 +72,7 @@ def _bound_by_cells(question: Question, proof: Proof) -> float:
     for level, above in enumerate(question.levels):
         room = question.room(above)
         needed = brokers_needed(counts, room)
-        needed = np.maximum(needed, _apart(question, proof, grid, level, above))
+        needed = np.maximum(needed, _disjoint(question, proof, grid, level, above))
         best = union + float(np.maximum(needed - 1, 0) @ measures)
         slots = question.alpha * len(room)
         mine = points.get((level, EVERYBODY), [])
@@ -167,7 +167,9 @@ def brokers_needed(counts: Ints, room: Ints) -> Ints:
     return np.where(counts > 0, needed, 0)
 
 
-def _apart(question: Question, proof: Proof, grid: list[Floats], level: int, above: Ints) -> Ints:
+def _disjoint(
+    question: Question, proof: Proof, grid: list[Floats], level: int, above: Ints
+) -> Ints:
     """Return how many brokers each cell needs because listed subscribers have none in common."""
     shape = [len(lines) - 1 for lines in grid]
     counts = np.zeros(shape, dtype=np.int64)

@@ -1,7 +1,7 @@
 """How far the load-balance factor of the greedy algorithms rose, from who ended up where.
 
 The factor rises from the desired to the allowed one in four steps, whenever somebody has no broker
-with room. Who is placed when is known: Gr goes by ids; Gr* takes whoever has the fewest brokers
+with room. Who is assigned when is known: Gr goes by ids; Gr* takes whoever has the fewest brokers
 with room, which depends on loads alone. So the steps can be told from the assignment.
 """
 
@@ -41,7 +41,7 @@ def find_step(workload: ContentWorkload, plan: Plan, broker: Ints) -> int | None
 
 
 def _in_order(question: Question, broker: Ints, limits: list[Ints], *, is_free: bool) -> int:
-    """Find the last step whose limits left somebody without room, those before being placed."""
+    """Find the last step whose limits left somebody without room, those before being assigned."""
     count = question.num_subscribers
     order = np.argsort(broker, kind="stable")
     starts = np.searchsorted(broker[order], np.arange(question.num_brokers + 1))
@@ -90,7 +90,7 @@ def _fewest_first(question: Question, broker: Ints, limits: list[Ints]) -> int:
 
 
 def _until_full(brokers: Ints, room: Ints) -> int:
-    """Return how many can be placed until one of the brokers is full, that one included."""
+    """Return how many can be assigned until one of the brokers is full, that one included."""
     order = np.argsort(brokers, kind="stable")
     starts = np.searchsorted(brokers[order], brokers[order], "left")
     rank = np.empty(len(brokers), dtype=np.int64)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fanwise.formatting import looks_numeric, number, percent
+from fanwise.formatting import looks_numeric, number, percent, printable
 from fanwise.progress import Progress, Step
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["err", "facts", "number", "out", "percent", "print_json", "progress", "table", "warn"]
+__all__ = [
+    "err", "facts", "number", "out", "percent", "print_json", "printable", "progress", "table",
+    "warn",
+]  # fmt: skip
 
 
 PIPE_WIDTH = 160
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What JSON leaves as it is, and terminals obey."""
 
 
 def out() -> Console:
@@ -38,7 +44,8 @@ def err() -> Console:
 
 def print_json(result: Any) -> None:
     """Print one JSON object, machine-readable, on standard output."""
-    sys.stdout.write(json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(result, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def warn(message: str) -> None:
@@ -52,7 +59,9 @@ def table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any
     from rich.markup import escape
     from rich.table import Table
 
-    rows = [[cell if isinstance(cell, str) else number(cell) for cell in row] for row in rows]
+    rows = [
+        [printable(cell) if isinstance(cell, str) else number(cell) for cell in row] for row in rows
+    ]
     result = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
     for index, column in enumerate(columns):
         values = [row[index] for row in rows]
@@ -75,7 +84,8 @@ def facts(title: str | None, pairs: Iterable[tuple[str, Any]]) -> Table:
     result.add_column(style="dim")
     result.add_column(justify="left")
     for name, value in pairs:
-        result.add_row(name, escape(value if isinstance(value, str) else number(value)))
+        shown = printable(value) if isinstance(value, str) else number(value)
+        result.add_row(escape(printable(name)), escape(shown))
     return result
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import ipaddress
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -20,6 +23,10 @@ SHOWN = 12
 _HASH = re.compile(r"\b[0-9a-f]{64}\b")
 SEARCHED = 500
 """Newest decisions among which a shortened hash is looked for."""
+LARGEST_PAGE = 10_000
+"""Most rows that may be asked for at once."""
+MAY_PASS = frozenset({404, 422, 429, 503})
+"""Answers that say nothing of the decision: wrong or too many questions, no store."""
 VERDICTS = {
     401: "give a token by --token or FANWISE_TOKEN; fanwise serve token create makes one",
     403: "use a token with a larger role",
@@ -53,6 +60,10 @@ Authority = Annotated[
 Hash = Annotated[
     str, typer.Argument(metavar="HASH", help="Of a decision; its first digits are enough.")
 ]
+
+
+class StrangeAnswerError(Exception):
+    """Whoever answers is no service of ours."""
 
 
 class NotAllowedError(FanwiseError):
@@ -120,6 +131,8 @@ class Service:
                 headers=headers,
                 timeout=60.0,
                 verify=verify,
+                # No proxy has a way to this machine's own loopback.
+                trust_env=not _is_loopback(self._url),
             )
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
             host = urlsplit(self._url).hostname or ""
@@ -131,11 +144,14 @@ class Service:
                 "service running there? --url names another address."
             ) from None
         if answer.is_success:
-            return answer.json() if answer.content else None
+            try:
+                return answer.json()
+            except ValueError:
+                raise StrangeAnswerError from None
         detail = _detail(answer)
         hint = VERDICTS.get(answer.status_code)
         message = f"{self._url}: {detail}" + (f" ({hint})" if hint else "")
-        raise (InputError if answer.status_code in (404, 422) else NotAllowedError)(message)
+        raise (InputError if answer.status_code in MAY_PASS else NotAllowedError)(message)
 
     def full_hash(self, text: str) -> str:
         """Return the whole hash of a decision that begins with a text."""
@@ -151,16 +167,44 @@ class Service:
 
     def newest(self, count: int) -> list[dict[str, Any]]:
         """Return the newest decisions."""
+        return self.rows("/api/v1/decisions", "decisions", count)
+
+    def rows(self, path: str, name: str, count: int) -> list[dict[str, Any]]:
+        """Return the newest rows of what comes in pages."""
         rows: list[dict[str, Any]] = []
         parameters: dict[str, Any] = {}
         while len(rows) < count:
             parameters["limit"] = min(count - len(rows), 200)
-            page = self.ask("/api/v1/decisions", parameters=parameters)
-            rows += page["decisions"]
+            page = self.ask(path, parameters=parameters)
+            rows += page[name]
             if page["cursor"] is None:
                 break
             parameters["cursor"] = page["cursor"]
         return rows[:count]
+
+
+def understood(command: Callable[..., None]) -> Callable[..., None]:
+    """Say in one line that answers are not those of a service, whatever they are instead."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **more: Any) -> None:
+        try:
+            command(*arguments, **more)
+        except (StrangeAnswerError, KeyError, TypeError, AttributeError, IndexError) as error:
+            raise InputError(
+                f"{more['url']}: is no answer of a fanwise service, or of another version; "
+                "--url names another address."
+            ) from error
+
+    return run
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _is_address(url: str) -> bool:
@@ -184,6 +228,7 @@ def _detail(answer: Any) -> str:
 
 
 @decisions_app.command("list")
+@understood
 def list_decisions(
     limit: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = 20,
     url: Url = DEFAULT_URL,
@@ -216,6 +261,7 @@ def list_decisions(
 
 
 @decisions_app.command("show")
+@understood
 def show(
     hash: Hash,
     url: Url = DEFAULT_URL,
@@ -230,6 +276,7 @@ def show(
 
 
 @decisions_app.command("diff")
+@understood
 def diff(
     hash: Hash,
     limit: Annotated[int, typer.Option(min=1, help="How many topics, the costliest first.")] = 50,
@@ -241,13 +288,13 @@ def diff(
     """Show which topics a decision switches, and why."""
     service = Service(url, token, ca)
     path = f"/api/v1/decisions/{service.full_hash(hash)}/diff"
-    found = service.ask(path, parameters={"limit": min(limit, 10_000)})
+    found = service.ask(path, parameters={"limit": min(limit, LARGEST_PAGE)})
     while found["next"] is not None and len(found["changes"]) < limit:
-        rest = service.ask(
-            path, parameters={"offset": found["next"], "limit": limit - len(found["changes"])}
-        )
+        more = min(limit - len(found["changes"]), LARGEST_PAGE)
+        rest = service.ask(path, parameters={"offset": found["next"], "limit": more})
         found["changes"] += rest["changes"]
         found["next"] = rest["next"]
+    found["changes"] = found["changes"][:limit]
     if as_json:
         console.print_json(found)
         return
@@ -261,12 +308,13 @@ def diff(
         ]
         for one in found["changes"]
     ]
-    title = f"{found['on']:,} on, {found['off']:,} off"
+    title = f"{int(found['on']):,} on, {int(found['off']):,} off"
     columns = ("", "topic", "followers", "cost", "why")
     console.out().print(console.table(title, columns, rows))
 
 
 @decisions_app.command("approve")
+@understood
 def approve(
     hash: Hash,
     url: Url = DEFAULT_URL,
@@ -279,6 +327,7 @@ def approve(
 
 
 @decisions_app.command("reject")
+@understood
 def reject(
     hash: Hash,
     why: Annotated[str, typer.Option(help="Why; the audit trail keeps it.")] = "",
@@ -294,6 +343,7 @@ def reject(
 
 
 @decisions_app.command("rollback")
+@understood
 def roll_back(
     hash: Hash,
     url: Url = DEFAULT_URL,
@@ -305,6 +355,34 @@ def roll_back(
     _apply(hash, "rollback", Service(url, token, ca), as_json=as_json)
 
 
+@decisions_app.command("dead-letters")
+@understood
+def list_dead_letters(
+    limit: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = 20,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    ca: Authority = None,
+    as_json: options.Json = False,
+) -> None:
+    """List what outputs could not be told although it was tried for long, and why."""
+    rows = Service(url, token, ca).rows("/api/v1/dead-letters", "deliveries", limit)
+    if as_json:
+        console.print_json({"deliveries": rows})
+        return
+    table = [
+        [
+            one["created_at"][:16].replace("T", " "),
+            one["output"],
+            "nothing" if one["hash"] is None else _shorten(one["hash"]),
+            one["attempts"],
+            one["error"],
+        ]
+        for one in rows
+    ]
+    columns = ("since", "output", "hash", "attempts", "why")
+    console.out().print(console.table("Dead letters", columns, table))
+
+
 def _apply(hash: str, verb: str, service: Service, *, as_json: bool) -> None:
     path = f"/api/v1/decisions/{service.full_hash(hash)}/{verb}"
     done = service.ask(path, method="POST")
@@ -314,9 +392,8 @@ def _apply(hash: str, verb: str, service: Service, *, as_json: bool) -> None:
         decision = done["decision"]
         words = {"done": "in force", "open": "being applied"}.get(done["state"], done["state"])
         why = f": {done['why'] or decision['why']}" if done["state"] not in ("done", "open") else ""
-        console.out().print(
-            f"{_shorten(decision['hash'])} is {words}{why}", markup=False, soft_wrap=True
-        )
+        told = console.printable(f"{_shorten(decision['hash'])} is {words}{why}")
+        console.out().print(told, markup=False, soft_wrap=True)
     if done["state"] in ("failed", "cancelled"):
         raise typer.Exit(1)
 

@@ -11,15 +11,13 @@ from fanwise.cli import console
 from fanwise.cli.planning_command import Request
 from fanwise.cli.stating import problem_arguments
 from fanwise.errors import ParameterError
-from fanwise.planning.family import load
+from fanwise.planning.family import Engine as DescribedEngine
 from fanwise.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
 
 LOCAL, SPARK = "local", "spark"
-ALGORITHMS = ("greedy", "best")
-"""What other engines answer to; the plan says greedy, for that is how it is made."""
 
 Engine = Annotated[
     str,
@@ -40,15 +38,24 @@ Conf = Annotated[
 
 def check_engine(request: Request, engine: str, master: str | None, conf: list[str] | None) -> None:
     """Refuse an unknown engine, and options that it has no use for."""
-    engines = request.family.engines
     if engine == LOCAL:
         for name, value in (("master", master), ("conf", conf)):
             if value:
                 raise ParameterError(name, "left out without --engine spark", value)
-    elif engine not in engines:
-        raise ParameterError("engine", f"one of {', '.join((LOCAL, *engines))}", engine)
-    elif request.algorithm not in ALGORITHMS:
-        raise ParameterError("algorithm", f"greedy with --engine {engine}", request.algorithm)
+        return
+    described = find_engine(request, engine)
+    if not described.runs(described.replaced(request.algorithms)):
+        known = " + ".join(map("|".join, described.algorithms.values()))
+        raise ParameterError("algorithm", f"{known} with --engine {engine}", request.algorithm)
+    request.refuse_beyond(described, f"left out with --engine {engine}")
+
+
+def find_engine(request: Request, engine: str) -> DescribedEngine:
+    """Return the engine of a name; refuse one that the family does not have."""
+    known = request.family.engines
+    if engine not in known:
+        raise ParameterError("engine", f"one of {', '.join((LOCAL, *known))}", engine)
+    return known[engine]
 
 
 class EngineProblem:
@@ -81,7 +88,7 @@ class EngineProblem:
             raise ParameterError(
                 "set", f"left out with --engine {self.engine}", next(iter(settings))
             )
-        plan: Plan = load(self.request.family.engines[self.engine])(
+        plan: Plan = self.request.family.engines[self.engine].load()(
             self.request.workload,
             time_limit=time_limit,
             gap=gap,

@@ -31,6 +31,7 @@ COMMANDS = (
     "report",
     "reproduce",
     "export",
+    "deploy",
     "serve",
     "decisions",
     "doctor",
@@ -63,4 +64,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def complain(message: str) -> None:
     """Say on standard error in one line what is wrong."""
-    sys.stderr.write("fanwise: " + " ".join(message.split()) + "\n")
+    from fanwise.formatting import printable
+
+    sys.stderr.write("fanwise: " + printable(" ".join(message.split())) + "\n")

@@ -12,7 +12,7 @@ from fanwise.cli.parameters import make_argument
 from fanwise.cli.stating import PlanFolders, read_parameters
 from fanwise.errors import ParameterError
 from fanwise.planning.families import find_family
-from fanwise.planning.family import Family
+from fanwise.planning.family import Engine, Family
 
 ENGINE_OPTIONS = ("engine", "master", "conf")
 """Options of a command that stand behind those of its run."""
@@ -54,13 +54,14 @@ class Request:
         plans = [value for value in self.given.values() if isinstance(value, PlanFolders)]
         return [self.workload, *(folder for folders in plans for folder in folders)]
 
-    def refuse(self, names: tuple[str, ...], reason: str) -> None:
-        """Refuse parameters if they were given."""
-        for name in names:
-            if name in self.given:
-                value = self.given[name]
-                shown = value.plan if isinstance(value, PlanFolders) else value
-                raise ParameterError(name, reason, str(shown))
+    def refuse_beyond(self, engine: Engine, reason: str) -> None:
+        """Refuse parameters that an engine does not take, unless they are as by default."""
+        for one in self.family.parameters:
+            value = self.given.get(one.name)
+            if engine.takes is None or one.name in engine.takes or value in (None, one.default):
+                continue
+            shown = value.plan if isinstance(value, PlanFolders) else value
+            raise ParameterError(one.name, reason, str(shown))
 
 
 def planning_command(family: str, command: Callable[..., None]) -> Callable[..., None]:

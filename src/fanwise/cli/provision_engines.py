@@ -8,14 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from fanwise.cli import console
-from fanwise.cli.engines import LOCAL, SPARK, EngineProblem
+from fanwise.cli.engines import LOCAL, SPARK, EngineProblem, find_engine
 from fanwise.cli.planning_command import Request
 from fanwise.errors import ParameterError
 from fanwise.formatting import size
 
 STREAM = "stream"
-STAND_INS = {"select": "gsp", "pack": "cbp"}
-"""What other engines do in place of best."""
 
 Engine = Annotated[
     str | None,
@@ -46,10 +44,8 @@ def choose_engine(
         engine = _engine_that_fits(request)
     if engine == LOCAL:
         return engine, request
-    known = request.family.engines
-    if engine not in known:
-        raise ParameterError("engine", f"one of {', '.join((LOCAL, *known))}", engine)
-    names = _stand_ins(request.algorithms)
+    described = find_engine(request, engine)
+    names = described.replaced(request.algorithms)
     from fanwise.provision.streamed.solve import find_fill
 
     find_fill("+".join(names))
@@ -58,17 +54,9 @@ def choose_engine(
     return engine, replace(request, algorithms=names)
 
 
-def _stand_ins(algorithms: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(
-        stand_in if name == "best" else name
-        for name, stand_in in zip(algorithms, STAND_INS.values(), strict=True)
-    )
-
-
 def _engine_that_fits(request: Request) -> str:
     """Return local where memory is large enough or nothing else runs these algorithms."""
     from fanwise.provision.streamed.needs import local_memory, memory_of_machine
-    from fanwise.provision.streamed.solve import PACKS, SELECT
     from fanwise.workload.files import local_path
     from fanwise.workload.topic.files import read_header
 
@@ -78,11 +66,14 @@ def _engine_that_fits(request: Request) -> str:
     if needed <= there:
         return LOCAL
     told = f"{workload}: planning in memory takes about {size(needed)} of {size(there)}"
-    select, pack = _stand_ins(request.algorithms)
-    if select == SELECT and pack in PACKS:
+    stream = request.family.engines[STREAM]
+    if stream.runs(stream.replaced(request.algorithms)):
         console.warn(f"{told}, so pairs stay on disk (--engine stream).")
         return STREAM
-    console.warn(f"{told}, but {request.algorithm} runs nowhere else; gsp+cbp would stream.")
+    console.warn(
+        f"{told}, but {request.algorithm} runs nowhere else; "
+        f"{'+'.join(stream.stands_in.values())} would stream."
+    )
     return LOCAL
 
 

@@ -8,9 +8,6 @@ from fanwise.cli import engines
 from fanwise.cli.planning_command import Request, planning_command
 from fanwise.cli.solving import solve_and_save
 
-LOCAL_ONLY = ("pin", "exclude", "previous", "max_changes", "change_price")
-"""What only the local engine takes."""
-
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -39,5 +36,4 @@ def select(
     if engine == engines.LOCAL:
         solve_and_save(request)
         return
-    request.refuse(LOCAL_ONLY, f"left out with --engine {engine}")
     solve_and_save(request, lambda: engines.EngineProblem(request, engine, master, conf))

@@ -15,7 +15,7 @@ from fanwise.cli import console, options, signals
 from fanwise.errors import FanwiseError, MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
-    from fanwise.service.configuration.model import Configuration
+    from fanwise.service.configuration.model import Configuration, Server
     from fanwise.service.store.store import Store
 
 DEFAULT = Path("fanwise.toml")
@@ -78,6 +78,11 @@ def serve(
     Example: [bold]fanwise serve --init fanwise.toml[/bold]
     """
     if context.invoked_subcommand is not None:
+        _refuse_before_subcommand(
+            context.invoked_subcommand,
+            init=init, check=check, demo=demo, export=export, host=host, port=port, json=as_json,
+        )  # fmt: skip
+        context.obj = (config, state)
         return
     _require_extra()
     _refuse_several(init=init is not None, check=check, demo=demo, export=export is not None)
@@ -86,7 +91,7 @@ def serve(
     elif check:
         check_configuration(config or DEFAULT, as_json=as_json)
     elif export is not None:
-        export_history(config or DEFAULT, state, export, as_json=as_json)
+        export_history(config, state, export, as_json=as_json)
     else:
         run(config, demo, host, port, state, as_json=as_json)
 
@@ -95,6 +100,13 @@ def _refuse_several(**options: bool) -> None:
     given = [f"--{name}" for name, is_given in options.items() if is_given]
     if len(given) > 1:
         raise FanwiseError(f"{' and '.join(given)} exclude each other: give one of them.")
+
+
+def _refuse_before_subcommand(subcommand: str, **options: Any) -> None:
+    """Refuse what would be left aside; the configuration and the state folder are not."""
+    given = [name for name, value in options.items() if value not in (None, False)]
+    if given:
+        raise FanwiseError(f"--{given[0]} does not go with {subcommand}: leave it out before it.")
 
 
 def _require_extra() -> None:
@@ -131,12 +143,17 @@ def write_configuration(path: Path, *, as_json: bool) -> None:
 
 def check_configuration(path: Path, *, as_json: bool) -> None:
     """Say everything that is wrong with a configuration; exit status 2 if something is."""
-    from fanwise.service.configuration.reading import ConfigurationError, read_configuration
-    from fanwise.service.supervisor import check_source
+    from fanwise.service.checking import find_wrong
+    from fanwise.service.configuration.reading import (
+        ConfigurationError,
+        place_mistakes,
+        read_configuration,
+    )
 
     mistakes = []
     try:
-        check_source(read_configuration(path))
+        wrong = [(one.place, one.text) for one in find_wrong(read_configuration(path))]
+        mistakes = [{"line": line, "text": text} for line, text in place_mistakes(path, wrong)]
     except ConfigurationError as error:
         mistakes = [{"line": one.line, "text": one.text} for one in error.mistakes]
     except FanwiseError as error:
@@ -146,7 +163,7 @@ def check_configuration(path: Path, *, as_json: bool) -> None:
     elif mistakes:
         for one in mistakes:
             line = f"line {one['line']}: " if one["line"] else ""
-            sys.stderr.write(f"{path}: {line}{one['text']}\n")
+            sys.stderr.write(console.printable(f"{path}: {line}{one['text']}") + "\n")
     else:
         console.out().print(f"{path}: nothing is wrong with it.", markup=False)
     if mistakes:
@@ -212,24 +229,38 @@ def _configured(
             name: value for name, value in (("host", host), ("port", port)) if value is not None
         }
     )
+    _refuse_exposure(server)
     changed: dict[str, Any] = {"server": server}
     if state is not None:
         changed["state"] = state.absolute()
     return found.model_copy(update=changed)
 
 
+def _refuse_exposure(server: Server) -> None:
+    exposure = server.find_exposure()
+    if exposure is not None:
+        raise FanwiseError(f"--host: {exposure}.")
+
+
 def _demo(host: str | None, port: int | None, state: Path | None) -> Configuration:
     import tempfile
 
+    from fanwise.service.configuration.model import Server
     from fanwise.service.demo import demo_configuration
+    from fanwise.service.state import StateFolder
 
+    _refuse_exposure(Server().model_copy(update={"host": host or "127.0.0.1"}))
+    if state is not None and StateFolder(state).ledger.exists():
+        raise FanwiseError(
+            f"{state}: a day was replayed there already; give a new folder, or leave --state out."
+        )
     folder = Path(tempfile.mkdtemp(prefix="fanwise-demo-")) if state is None else state
     return demo_configuration(
         folder.absolute(), host or "127.0.0.1", 8731 if port is None else port
     )
 
 
-def export_history(config: Path, state: Path | None, out: Path, *, as_json: bool) -> None:
+def export_history(config: Path | None, state: Path | None, out: Path, *, as_json: bool) -> None:
     """Write the history as Parquet."""
     from fanwise.service.store.export import export_history as write_history
 
@@ -252,13 +283,22 @@ def _open_store(config: Path | None, state: Path | None) -> Store:
     if config is None and state is not None:
         if not state.is_dir():
             raise FanwiseError(f"{state}: there is no such state folder.")
+        StateFolder(state).protect_store()
         return Store(StateFolder(state).store)
     settings = _configured(config or DEFAULT, None, None, state)
     if settings.store.url is not None:
         return Store(settings.store.url)
     folder = StateFolder(settings.state)
     folder.make()
+    folder.protect_store()
     return Store(folder.store)
+
+
+def _open_given(context: typer.Context, config: Path | None, state: Path | None) -> Store:
+    """Open the store that options name, those of the subcommand before those before it."""
+    if config is None and state is None and context.obj is not None:
+        config, state = context.obj
+    return _open_store(config, state)
 
 
 State = Annotated[Path | None, typer.Option(help="State folder, where there is no configuration.")]
@@ -266,6 +306,7 @@ State = Annotated[Path | None, typer.Option(help="State folder, where there is n
 
 @token_app.command("create")
 def create_token(
+    context: typer.Context,
     role: Annotated[str, typer.Option(help="read, approve or admin.")],
     label: Annotated[
         str, typer.Option(help="Whose it is; the audit trail names it.", show_default=False)
@@ -278,11 +319,11 @@ def create_token(
 
     Example: [bold]fanwise serve token create --role approve --label ann[/bold]
     """
-    store = _open_store(config, state)
+    store = _open_given(context, config, state)
     try:
         token, text = store.create_token(
             role,  # type: ignore[arg-type]
-            label or f"{role} token",
+            label or None,
             who="command line",
             at=time.time_ns() // 1000,
         )
@@ -297,9 +338,14 @@ def create_token(
 
 
 @token_app.command("list")
-def list_tokens(config: Config = None, state: State = None, as_json: options.Json = False) -> None:
+def list_tokens(
+    context: typer.Context,
+    config: Config = None,
+    state: State = None,
+    as_json: options.Json = False,
+) -> None:
     """List tokens, without their secrets."""
-    store = _open_store(config, state)
+    store = _open_given(context, config, state)
     try:
         tokens = store.tokens()
     finally:
@@ -323,13 +369,14 @@ def list_tokens(config: Config = None, state: State = None, as_json: options.Jso
 
 @token_app.command("revoke")
 def revoke_token(
+    context: typer.Context,
     id: Annotated[str, typer.Argument(help="Its id, as token list shows it.")],
     config: Config = None,
     state: State = None,
     as_json: options.Json = False,
 ) -> None:
     """Make a token worthless."""
-    store = _open_store(config, state)
+    store = _open_given(context, config, state)
     try:
         is_done = store.revoke_token(id, who="command line", at=time.time_ns() // 1000)
     finally:

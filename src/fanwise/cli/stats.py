@@ -64,9 +64,9 @@ def stats(
         with progress.step("Reading the workload"):
             loaded = read_workload(workload)
         if isinstance(loaded, ContentWorkload):
-            found = _content_look(loaded, progress)
+            found = _describe_content(loaded, progress)
         else:
-            found = _topic_look(loaded, progress)
+            found = _describe_topics(loaded, progress)
         written = []
         if plots is not None:
             from fanwise.workload.plot_style import save_figures
@@ -89,7 +89,7 @@ def stats(
         out.print(console.table(f"Written to {plots}", ["picture"], [[name] for name in written]))
 
 
-class _Look(NamedTuple):
+class _Description(NamedTuple):
     """What there is to say and draw of a workload."""
 
     counts: list[tuple[str, Any]]
@@ -98,7 +98,7 @@ class _Look(NamedTuple):
     figures: Callable[[], Mapping[str, Figure]]
 
 
-def _topic_look(workload: TopicWorkload, progress: Progress) -> _Look:
+def _describe_topics(workload: TopicWorkload, progress: Progress) -> _Description:
     from fanwise.workload.topic.statistics import workload_statistics
     from fanwise.workload.topic.tables import counts, tables
 
@@ -109,10 +109,10 @@ def _topic_look(workload: TopicWorkload, progress: Progress) -> _Look:
 
         return figures_by_file(statistics)
 
-    return _Look(counts(statistics), tables(statistics), statistics.to_dict, figures)
+    return _Description(counts(statistics), tables(statistics), statistics.to_dict, figures)
 
 
-def _content_look(workload: ContentWorkload, progress: Progress) -> _Look:
+def _describe_content(workload: ContentWorkload, progress: Progress) -> _Description:
     from fanwise.workload.content.statistics import (
         content_counts,
         content_statistics,
@@ -127,4 +127,4 @@ def _content_look(workload: ContentWorkload, progress: Progress) -> _Look:
         return content_figures(statistics)
 
     tables = content_statistics_tables(statistics)
-    return _Look(content_counts(statistics), tables, statistics.to_dict, figures)
+    return _Description(content_counts(statistics), tables, statistics.to_dict, figures)

@@ -117,6 +117,7 @@ class Network(NamedTuple):
             ring=slots.copy(),
             size=np.ones(self.num_slots, dtype=np.int32),
             num_components=followers.copy(),
+            # A topic that one node wants has nothing to join.
             worth=np.where(followers > 1, self.weight, 0.0),
             missing=np.array([np.maximum(followers - 1, 0).sum()], dtype=np.int64),
         )

@@ -10,13 +10,15 @@ be improved: the same moves then save links.
 
 It stops at the target gap, when many moves in a row change nothing, or after an amount of work that
 is counted alike on every machine; a limit in seconds, where one is given, takes the place of the
-latter. Under such a limit gpm (without a degree limit gpa) always runs, the other starts up to
-10 million pairs of followers (a second in all) whatever the limit, and above that where they are
-expected to fit into what is left.
+latter. Up to 10 million pairs of followers all starts are made whatever the limit, a second in all.
+Above that gpm (without a degree limit gpa) comes first and takes links until time is over; other
+starts are made where they are expected to fit into what is left. Where counting alone is expected
+to take longer than there is, the first start is random links, as many as there is time for.
 
 Guarantee
     Never below the starts, of which gpa and gpm keep the ratios of :mod:`fanwise.connect.greedy`
-    and :mod:`fanwise.connect.phases`. The bound is proven.
+    and :mod:`fanwise.connect.phases`; under a time limit that is shorter than what they take, only
+    the beginnings of them are made. The bound is proven.
 
 Complexity
     The starts, then at most ``MOST_WORK`` steps; see
@@ -44,14 +46,17 @@ from fanwise.connect.certificate import Prices
 from fanwise.connect.growing.grow import (
     Grown,
     complete_greedily,
+    counts_in_table,
     grow_greedily,
     grow_in_phases,
+    never_over,
 )
 from fanwise.connect.improving.greedy_order import order_greedily
 from fanwise.connect.improving.move_search import MoveSearch
 from fanwise.connect.overlay_search import OverlaySearch
 from fanwise.connect.pricing.greedy_prices import prices_of_gpa, prices_of_gpm
 from fanwise.connect.problem import Connection, edge_table, edges_of
+from fanwise.connect.random_overlays import RandomLinks
 from fanwise.planning.problem import Bound, Outcome, Run
 from fanwise.planning.stopping import FirstOf, NoProgress, limits_of
 from fanwise.progress import Step
@@ -72,9 +77,12 @@ BOUND_SHARE = 0.25
 """Most of the work, or of the time that was given, that goes into lowering the bound."""
 MAX_PASS_WORK = 200_000_000
 """Work of a pass over all pairs up to which the bound is lowered by passes: seconds."""
-PASS_SECONDS, LISTING_SECONDS = 2e-8, 5e-9
+PASS_SECONDS, LISTING_SECONDS = 2e-8, 5e-8
 """What a pass, and what listing partners for moves, may take for each pair of followers: whether
 they still fit into a time limit."""
+COUNTING_SECONDS, ENTRY_SECONDS = 1e-8, 2e-9
+"""What gpa and gpm may take before their first link: for each pair of followers, and for each entry
+of the table of all pairs where there is one."""
 MAX_CHECKED_WORK = 2_000_000_000
 """The same for prices that need no pass: whoever checks them makes one, in plain NumPy."""
 FIRST_BRANCHES = 100_000
@@ -198,13 +206,41 @@ def _starts(search: BestSearch) -> Iterator[IntArray]:
     """
     has_degrees = search.problem.degree_budget is not None
     begun = search.run.elapsed()
+    if not _is_small(search) and _counting_seconds(search.problem) > search.run.time_left():
+        yield _draw(search)
+        return
     first = _gpm(search) if has_degrees else _gpa(search)
     seconds = search.run.elapsed() - begun
     yield first
-    is_small = search.problem.network.counting_work <= SMALL_WORK
+    if not len(first) and search.run.is_over():
+        yield _draw(search)
     for start in _further_starts(search, first):
-        if (is_small and start.is_quick) or start.times * seconds < search.run.time_left():
+        if (_is_small(search) and start.is_quick) or start.times * seconds < search.run.time_left():
             yield start.make()
+
+
+def _is_small(search: BestSearch) -> bool:
+    """Whether what is quick is made whatever the time limit."""
+    return search.problem.network.counting_work <= SMALL_WORK
+
+
+def _clock(search: BestSearch) -> Callable[[], bool]:
+    """Return what ends a start."""
+    has_clock = search.run.time_limit is not None and not _is_small(search)
+    return search.run.is_over if has_clock else never_over
+
+
+def _counting_seconds(problem: Connection) -> float:
+    """Return what gpa and gpm are expected to take before their first link."""
+    network = problem.network
+    entries = network.num_nodes**2 / 2 if counts_in_table(problem) else 0.0
+    return COUNTING_SECONDS * network.counting_work / 2 + ENTRY_SECONDS * entries
+
+
+def _draw(search: BestSearch) -> IntArray:
+    """Return random links, as many as there is time for."""
+    links = RandomLinks(search.problem, search.run.random(), shared=False)
+    return links.draw_all(search.run.is_over)
 
 
 def _further_starts(search: BestSearch, first: IntArray) -> Iterator[Start]:
@@ -219,7 +255,7 @@ def _further_starts(search: BestSearch, first: IntArray) -> Iterator[Start]:
     if problem.degree_budget is None:
         return
     if search.problem.network.counting_work <= MAX_GREEDY_WORK:
-        yield Start(lambda: complete_greedily(problem, first, is_over=search.run.is_over), 1)
+        yield Start(lambda: complete_greedily(problem, first, is_over=_clock(search)), 1)
     yield Start(lambda: _gpa(search), 2)
     yield Start(links_of(random_overlays.solve_maximum), 1)
     yield Start(links_of(spidercast.solve), 3)
@@ -230,14 +266,16 @@ def _further_starts(search: BestSearch, first: IntArray) -> Iterator[Start]:
 
 def _gpm(search: BestSearch) -> IntArray:
     """Return the links of gpm that contribute, and take the prices that follow from all of them."""
-    grown = grow_in_phases(search.problem, progress=search.run.progress)
+    clock = _clock(search)
+    grown = grow_in_phases(search.problem, progress=search.run.progress, is_over=clock)
     search.take_prices(prices_of_gpm(search.problem, grown.edges))
     return _keep(search, grown)
 
 
 def _gpa(search: BestSearch) -> IntArray:
     """Return the links of gpa, and take the prices that follow from them."""
-    grown = grow_greedily(search.problem, progress=search.run.progress)
+    clock = _clock(search)
+    grown = grow_greedily(search.problem, progress=search.run.progress, is_over=clock)
     search.take_prices(prices_of_gpa(search.problem, grown.edges))
     return _keep(search, grown)
 

@@ -52,6 +52,7 @@ import math
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.connect.arrays import NO_EDGES
 from fanwise.connect.certificate import Prices, make_proof, round_prices
 from fanwise.connect.pricing.linear_programme import MAX_ENTRIES, best_prices
@@ -59,7 +60,6 @@ from fanwise.connect.pricing.pass_kernels import count_free, price_pairs, rank_p
 from fanwise.connect.problem import Connection
 from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Bound
-from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 CLOSED = 5e-10
 """How near a bound must come to a value to be called the same: half the tolerance of checks."""
@@ -69,7 +69,7 @@ MOST_PASSES = 40
 """Passes of a turn, however little work they are."""
 LP_WORK = 200_000_000
 """What the linear programme counts as, which takes up to a second or so."""
-ROUNDING = 1.5e-10
+BOUND_MARGIN = 1.5e-10
 """What bounds are raised by for rounding: more than whoever checks them does."""
 FIRST_PASSES = 6
 """What ranking all pairs, and trying the first prices for each kind of budget, costs in passes."""
@@ -111,7 +111,7 @@ def cost_limit(problem: Connection) -> float:
 def _whole(problem: Connection, bound: float) -> float:
     """Round a bound down where every overlay is worth a whole number."""
     weight = problem.network.weight
-    raised = bound * (1 + ROUNDING)
+    raised = bound * (1 + BOUND_MARGIN)
     is_whole = bool((weight == np.floor(weight)).all()) and raised < 2**50
     return float(math.floor(raised)) if is_whole else raised
 
@@ -153,7 +153,7 @@ class BoundSearch:
         is_priced = self._states is not None and all(state.is_priced for state in self._states)
         return self.pass_work * (1 if is_priced else FIRST_PASSES)
 
-    def is_closed(self, gap: float = 1e-9) -> bool:
+    def is_closed(self, gap: float = RELATIVE_TOLERANCE) -> bool:
         """Whether the bound has come down to the value it aims at."""
         return (certified_gap(self.target, self.bound, is_feasible=True) or 0.0) <= gap
 
@@ -249,6 +249,8 @@ class BoundSearch:
             minlength=len(limits),
         )
         bound = min(bound, float(np.dot(sizes, limits)) / 2)
+        # A link joins no more than its smaller end wants. By falling size, the k-th node is the
+        # smaller end in k - 1 pairs: so the largest m pairs are found without listing any.
         largest = np.sort(sizes[limits > 0])[::-1]
         pairs = np.arange(len(largest), dtype=np.float64)  # with a larger one, for each
         before = np.minimum(np.cumsum(pairs) - pairs, self.budget.max_edges)

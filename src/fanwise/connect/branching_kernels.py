@@ -16,6 +16,7 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 
 UNDECIDED, IN, OUT = range(3)
 """What is decided of a pair."""
@@ -23,8 +24,6 @@ DEPTH, NUM_BRANCHED = range(2)
 """Entries of ``counters``."""
 LEAF = -1
 """Stands in the record where the tree is cut."""
-ROUNDING = 1e-12
-"""Relative: values are sums of the same weights in another order."""
 
 
 class Pairs(NamedTuple):
@@ -57,7 +56,7 @@ class Tree(NamedTuple):
     """The path from the root to where the search stands, and the best overlay so far.
 
     ``record`` takes down every decision in preorder, ``LEAF`` where the tree is cut, as far as
-    there is room: ``counters[NUM_BRANCHED]`` says how many there were.
+    it is long enough: ``counters[NUM_BRANCHED]`` says how many there were.
     """
 
     decided: IntArray
@@ -122,7 +121,10 @@ def search_tree(
             )
             best = weigh_pairs(pairs, tree, depth, spare, edges, money, gains, priced)
             most = tree.value[depth] + largest_gains(gains, edges)
+            # Where mu is whole, a better overlay is better by 1: bounds short of that cut the
+            # branch.
             limit = tree.best_value[0] + max(step, ROUNDING * (1.0 + most))
+            # Prices take a pass over all pairs: only where the cheaper bound does not cut.
             if best >= 0 and most > limit:
                 proven = bound_by_prices(
                     pairs, charges, tree.label[depth], spare, edges, money, gains, priced
@@ -137,7 +139,7 @@ def search_tree(
                 continue
             tree.pair[depth], tree.phase[depth] = best, 1
             descend(tree, depth, best, IN)
-            tree.value[depth + 1] += join_pair(pairs, tree.label[depth + 1], best)
+            tree.value[depth + 1] += relabel_pair(pairs, tree.label[depth + 1], best)
         elif tree.phase[depth] == 1:
             tree.phase[depth] = 2
             descend(tree, depth, tree.pair[depth], OUT)
@@ -212,7 +214,7 @@ def weigh_pairs(
 
 
 @kernel
-def join_pair(pairs: Pairs, label: IntArray, pair: int) -> float:
+def relabel_pair(pairs: Pairs, label: IntArray, pair: int) -> float:
     """Join the components at the ends of a pair; return what that adds. Changes ``label``."""
     gain = 0.0
     for k in range(pairs.indptr[pair], pairs.indptr[pair + 1]):

@@ -87,6 +87,7 @@ def sum_gains(
         gain, mine = worth[topic], label[own]
         if gain <= 0.0:
             continue
+        # Slots of a topic ascend by node: the larger nodes follow.
         first = own + 1 if is_ahead else topic_indptr[topic]
         for slot in range(first, topic_indptr[topic + 1]):
             if label[slot] != mine:
@@ -142,6 +143,7 @@ def relabel(label: IntArray, ring: IntArray, size: IntArray, small: int, large: 
         slot = ring[slot]
         if slot == small:
             break
+    # Exchanging the successors of one slot in each of two rings makes one ring of them.
     ring[small], ring[large] = ring[large], ring[small]
     size[large] += size[small]
 

@@ -151,6 +151,7 @@ def search_all(search: OverlaySearch, patience: int | None = None) -> int:
     bound = _bound(small, priced, prices, bounds, best)
     almost = problem.network.complete_value * (1 - ALMOST)
     num_branched, is_fewest = best.num_branched, True
+    # Every topic is connected: the same again with one link less, until that cannot be.
     while best.is_proven and is_fewest and problem.value(best.edges) >= almost and len(best.edges):
         fewer = len(best.edges) - 1
         again = small.price(bounds.price_by_lp(max_edges=fewer))

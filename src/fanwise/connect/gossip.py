@@ -130,6 +130,7 @@ def gossip(
         spread_labels(network, peers)
         order = rng.permutation(num_nodes).astype(np.int32)
         draws = rng.random((num_nodes, NUM_DRAWS))
+        # Links made in the last rounds may not be given up: labels have not spread over them yet.
         changed = act_in_turn(network, budget, peers, order, draws, made_before[-SETTLING])
         made_before.append(int(peers.counters[NUM_MADE]))
         yield Round(number, _edges_of(peers), int(peers.counters[NUM_MESSAGES]))
@@ -144,6 +145,7 @@ def _meet(network: Network, rng: np.random.Generator, view: int) -> Peers:
     by_chance = (view + 1) // 2
     strangers = np.full((num_nodes, by_chance), NOBODY, dtype=np.int32)
     if num_nodes > 1:
+        # A step of at least 1 around the ring of nodes: nobody draws itself.
         steps = rng.integers(1, num_nodes, size=strangers.shape)
         drawn = (np.arange(num_nodes)[:, None] + steps) % num_nodes
         drawn.sort(axis=1)

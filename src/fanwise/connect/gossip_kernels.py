@@ -136,6 +136,8 @@ def shuffle_view(peers: Peers, node: int, draws: FloatArray) -> int:
     contact = mine[oldest]
     theirs = peers.strangers[contact]
     peers.counters[NUM_MESSAGES] += 2
+    # Cyclon: the node gives itself, new, for a random acquaintance of the contact, who takes the
+    # slot of the contact. That keeps the number of views that each node is in even.
     drawn = int(draws[0] * len(theirs))
     gift = theirs[drawn]
     if not stands_in(theirs, node):
@@ -148,6 +150,7 @@ def shuffle_view(peers: Peers, node: int, draws: FloatArray) -> int:
         b = int(draws[(2 * k + 1) % NUM_DRAWS] * len(theirs))
         one, other = mine[a], theirs[b]
         is_new = other != node and not stands_in(mine, other)
+        # Nobody is told of itself, nor of somebody already in view.
         if is_new and one != contact and not stands_in(theirs, one):
             mine[a], theirs[b] = other, one
             peers.age[node, a], peers.age[contact, b] = peers.age[contact, b], peers.age[node, a]
@@ -252,6 +255,7 @@ def propose(network: Network, budget: Budget, peers: Peers, node: int, settled: 
     if best == NOBODY:
         return 0
     peers.counters[NUM_MESSAGES] += 2
+    # The price in view is of the last round: the partner looks again before it agrees.
     theirs, their_loss = least_relied(network, peers, best, settled)
     peers.price[best] = their_loss
     if theirs == NOBODY or value <= my_loss + their_loss:
@@ -297,7 +301,7 @@ def exchange(
 
 @kernel
 def least_relied(network: Network, peers: Peers, node: int, settled: int) -> tuple[int, float]:
-    """Return where a node has room for a new link, and what that costs: that of an old link.
+    """Return the slot of a node for a new link, and what that costs: a free one, or an old link.
 
     ``NOBODY`` where every link is new. Changes no array.
     """

@@ -19,24 +19,24 @@ GRAVITY = 0.8
 """Pull to the middle: keeps pieces that no link holds together in the picture."""
 
 
-def place_nodes(num_nodes: int, edges: IntArray, *, steps: int = STEPS) -> FloatArray:
+def lay_out_nodes(num_nodes: int, edges: IntArray, *, steps: int = STEPS) -> FloatArray:
     """Return coordinates in the unit square; nodes without links stand in rows at the bottom.
 
     The others by the method of Fruchterman and Reingold (1991), from a spiral in the order of a
     breadth-first walk, so that the same overlay gives the same picture. O(steps x nodes squared).
     """
-    places = np.full((num_nodes, 2), 0.5)
+    positions = np.full((num_nodes, 2), 0.5)
     linked = np.unique(edges)
     alone = np.setdiff1d(np.arange(num_nodes), linked)
     rows = -(-len(alone) // ALONE_PER_ROW)
     floor = ROW_HEIGHT * (rows + 1) if len(alone) and len(linked) else 0.0
     if len(linked):
         spread = _spread(len(linked), np.searchsorted(linked, edges), steps)
-        places[linked] = [0, floor] + spread * [1, 1 - floor]
+        positions[linked] = [0, floor] + spread * [1, 1 - floor]
     if len(alone):
         row, column = np.divmod(np.arange(len(alone)), ALONE_PER_ROW)
-        places[alone] = np.column_stack([(column + 0.5) / ALONE_PER_ROW, row * ROW_HEIGHT])
-    return places
+        positions[alone] = np.column_stack([(column + 0.5) / ALONE_PER_ROW, row * ROW_HEIGHT])
+    return positions
 
 
 def _spread(num_nodes: int, edges: npt.NDArray[np.integer[Any]], steps: int) -> FloatArray:
@@ -49,8 +49,8 @@ def _spread(num_nodes: int, edges: npt.NDArray[np.integer[Any]], steps: int) -> 
         along_x, along_y = x[u] - x[v], y[u] - y[v]
         pull = np.hypot(along_x, along_y) / ideal
         forces = []
-        for apart, along, place in ((dx, along_x, x), (dy, along_y, y)):
-            force = np.einsum("ij,ij->i", strength, apart) - GRAVITY * (place - 0.5)
+        for offset, along, position in ((dx, along_x, x), (dy, along_y, y)):
+            force = np.einsum("ij,ij->i", strength, offset) - GRAVITY * (position - 0.5)
             force -= np.bincount(u, pull * along, num_nodes)
             force += np.bincount(v, pull * along, num_nodes)
             forces.append(force)
@@ -58,9 +58,9 @@ def _spread(num_nodes: int, edges: npt.NDArray[np.integer[Any]], steps: int) -> 
         reach = FIRST_STEP * (1 - step / steps) + 1e-4
         scale = np.minimum(length, reach) / np.maximum(length, 1e-12)
         x, y = x + scale * forces[0], y + scale * forces[1]
-    places = np.column_stack([x, y])
-    places -= places.min(axis=0)
-    return np.asarray(places / np.maximum(places.max(axis=0), 1e-12))
+    positions = np.column_stack([x, y])
+    positions -= positions.min(axis=0)
+    return np.asarray(positions / np.maximum(positions.max(axis=0), 1e-12))
 
 
 def _spiral(num_nodes: int, edges: npt.NDArray[np.integer[Any]]) -> FloatArray:
@@ -82,8 +82,9 @@ def _spiral(num_nodes: int, edges: npt.NDArray[np.integer[Any]]) -> FloatArray:
                     is_seen[other] = True
                     order.append(other)
             first += 1
+    # The golden angle spreads points evenly over the disc.
     turn = np.arange(num_nodes) * np.pi * (3 - np.sqrt(5))
     radius = 0.5 * np.sqrt((np.arange(num_nodes) + 0.5) / num_nodes)
-    places = np.empty((num_nodes, 2))
-    places[order] = 0.5 + np.column_stack([radius * np.cos(turn), radius * np.sin(turn)])
-    return places
+    positions = np.empty((num_nodes, 2))
+    positions[order] = 0.5 + np.column_stack([radius * np.cos(turn), radius * np.sin(turn)])
+    return positions

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from fanwise.connect.arrays import NO_LIMIT
-from fanwise.connect.layout import place_nodes
+from fanwise.connect.layout import lay_out_nodes
 from fanwise.connect.structure import (
     Overlay,
     TopicComponents,
@@ -68,7 +68,7 @@ def plot_overlay(overlay: Overlay) -> Figure:
     if not network.num_nodes:
         say_empty(axes, "no nodes")
         return figure
-    places = place_nodes(network.num_nodes, edges)
+    positions = lay_out_nodes(network.num_nodes, edges)
     gains = network.gains(edges)
     shade = Normalize(0, max(float(gains.max(initial=0)), 1.0))
     order = np.argsort(gains, kind="stable")  # what contributes most is drawn on top
@@ -76,19 +76,25 @@ def plot_overlay(overlay: Overlay) -> Figure:
     useless = order[gains[order] == 0]
     if len(useless):
         axes.add_collection(
-            LineCollection(list(places[edges[useless]]), colors=VERMILION, linewidths=0.7,
+            LineCollection(list(positions[edges[useless]]), colors=VERMILION, linewidths=0.7,
                            linestyles=(0, (2, 2)), label="joins nothing")
         )  # fmt: skip
     if len(useful):
         width = 0.7 + 1.6 * shade(gains[useful])
         axes.add_collection(
-            LineCollection(list(places[edges[useful]]), colors=GAINS(shade(gains[useful])),
+            LineCollection(list(positions[edges[useful]]), colors=GAINS(shade(gains[useful])),
                            linewidths=width)
         )  # fmt: skip
     degrees = network.degrees(edges)
     size = 8 + 60 * degrees / max(int(degrees.max(initial=0)), 1) * min(1, 60 / network.num_nodes)
     axes.scatter(
-        places[:, 0], places[:, 1], s=size, color="white", edgecolors=INK, linewidths=0.8, zorder=3
+        positions[:, 0],
+        positions[:, 1],
+        s=size,
+        color="white",
+        edgecolors=INK,
+        linewidths=0.8,
+        zorder=3,
     )
     axes.set_xlim(-0.04, 1.04)
     axes.set_ylim(-0.04, 1.04)

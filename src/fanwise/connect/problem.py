@@ -13,17 +13,16 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.arrays.csr import IntArray, read_only
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, fits
 from fanwise.connect.arrays import NO_EDGES, NO_LIMIT, Budget, Network, make_network
-from fanwise.connect.description import DESCRIPTION
 from fanwise.connect.kernels import TINY_COST
 from fanwise.errors import ParameterError
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.progress import SILENT, Progress
-from fanwise.workload.topic import RELATIVE_TOLERANCE, TopicWorkload
+from fanwise.workload.topic import TopicWorkload
 
 if TYPE_CHECKING:
     from fanwise.connect.complete import Complete
-    from fanwise.planning.plan import Plan
 
 BudgetKind = Literal["edges", "degree"]
 BUDGET_OF: Mapping[str, BudgetKind | None] = {
@@ -217,41 +216,14 @@ class Connection(Problem):
         limit = min(int(budget), NO_LIMIT) if isinstance(budget, int) else NO_LIMIT
         return np.full(self.workload.num_subscribers, limit, dtype=np.int32)
 
-    def parameters(self) -> dict[str, Any]:
-        return {
-            "max_degree": self.degree_budget,
-            "max_edges": self.edge_limit,
-            "avg_degree": self.avg_degree,
-            "budget_ratio": self.budget_ratio,
-            "topic_weight": self.topic_weight,
-            "link_cost": self.link_cost,
-            "max_link_cost": self.max_link_cost,
-        }
+    def resolved(self) -> dict[str, Any]:
+        """Return the limits that a mean degree or a budget ratio comes to."""
+        return {"max_degree": self.degree_budget, "max_edges": self.edge_limit}
 
-    def solve(
-        self,
-        algorithm: str | None = None,
-        *,
-        seed: int = 0,
-        time_limit: float | None = None,
-        gap: float | None = None,
-        progress: Progress = SILENT,
-        proof: bool = True,
-        **settings: Any,
-    ) -> Plan:
-        """Make a plan under the budget that the algorithm takes; see :meth:`Problem.solve`."""
-        name = algorithm or DESCRIPTION.default
-        problem = self.limited_for(name, progress=progress)
-        return Problem.solve(
-            problem,
-            name,
-            seed=seed,
-            time_limit=time_limit,
-            gap=gap,
-            progress=progress,
-            proof=proof,
-            **settings,
-        )
+    @classmethod
+    def restored(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the question with the limits alone: what they were made of adds nothing."""
+        return {"avg_degree": None, "budget_ratio": None}
 
     def limited_for(self, algorithm: str, *, progress: Progress = SILENT) -> Connection:
         """Return the question with a budget ratio made a limit; refuse a budget that does not fit.
@@ -261,7 +233,6 @@ class Connection(Problem):
         ParameterError
             For an algorithm that lacks its budget, or that takes none and is given one.
         """
-        DESCRIPTION.algorithms(algorithm)  # raises for an unknown one
         if BUDGET_OF.get(algorithm, "degree") is None:
             for name in _BUDGETS:
                 if getattr(self, name) is not None:
@@ -306,7 +277,7 @@ class Connection(Problem):
     def affords(self, cost: float) -> bool:
         """Whether a total link cost is within its budget, up to rounding."""
         limit = self.max_link_cost
-        return limit is None or cost <= limit * (1 + RELATIVE_TOLERANCE)
+        return limit is None or fits(cost, limit)
 
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
         from fanwise.connect.measuring import measure

@@ -18,6 +18,8 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -63,14 +65,16 @@ class RandomLinks:
         self._linked: set[tuple[int, int]] = set()
         self._edges: list[tuple[int, int]] = []
 
-    def draw_all(self) -> IntArray:
-        """Draw links until the budget is spent or nothing fits."""
+    def draw_all(self, is_over: Callable[[], bool] = lambda: False) -> IntArray:
+        """Draw links until the budget is spent, nothing fits, or after a first round it is over."""
         misses = 0
         while misses < MISSES and self._links_left > 0:
             pairs = self._draw()
             if not len(pairs):
                 break
             misses = misses + 1 if self._take(pairs) < DRAWS // 100 else 0
+            if is_over():
+                return as_edges(self._edges) if self._edges else NO_EDGES
         if self._links_left > 0 and self._network.num_nodes > 1:
             self._take(self._rng.permutation(self._list_rest()))
         return as_edges(self._edges) if self._edges else NO_EDGES
@@ -130,6 +134,7 @@ def draw_sharing(
     second = (first + 1 + rng.integers(followers[topic] - 1)) % followers[topic]
     start = network.topic_indptr[topic]
     pairs = np.column_stack([network.nodes[start + first], network.nodes[start + second]])
+    # A pair with k common topics was k times as likely to come up.
     is_kept = rng.random(count) * count_shared(network.indptr, network.topics, pairs) < 1
     return pairs[is_kept]
 

@@ -60,7 +60,7 @@ class Neighbourhoods(NamedTuple):
     first, then
         Links of each node as linked lists of half links.
     worth, found
-        Room for counting.
+        Scratch for counting.
     """
 
     degree: IntArray
@@ -134,6 +134,7 @@ def choose_in_turn(
         if links.num_links[0] >= budget.max_edges:
             break
         partner = NOBODY
+        # Counted over links that the node asked for itself, not those that others made with it.
         if links.asked[node] % (greedy + random) >= greedy:
             partner = draw_partner(network, budget, links, node, draws[node])
         if partner == NOBODY:
@@ -228,6 +229,8 @@ def cover_most(
                 best = other
         for k in range(num_found):
             worth[found[k]] = 0.0
+        # With K above the degree every topic of the node is short of K: all partners were looked
+        # at.
         if best != NOBODY or links.target[node] > links.degree[node]:
             return best
         links.target[node] += 1

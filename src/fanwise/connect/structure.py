@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray, build_csr
+from fanwise.arrays.tolerance import ROUNDING, most_within
 from fanwise.connect import structure_kernels
 from fanwise.connect.arrays import Network
 from fanwise.connect.problem import Connection, edges_of
@@ -57,13 +58,7 @@ def overlay_of(workload: TopicWorkload, plan: Plan) -> Overlay:
     edges = edges_of(plan.tables["edges"])
     if len(edges) and not 0 <= edges.min() <= edges.max() < workload.num_subscribers:
         raise PlanError("edges.parquet: has an id the workload does not know.")
-    problem = Connection(
-        workload,
-        max_degree=plan.parameters.get("max_degree"),
-        topic_weight=plan.parameters.get("topic_weight", "one"),
-        link_cost=plan.parameters.get("link_cost"),
-    )
-    return Overlay(problem.network, edges)
+    return Overlay(Connection.state_from(workload, plan.parameters).network, edges)
 
 
 class TopicComponents(NamedTuple):
@@ -169,11 +164,11 @@ class SupportCurve(NamedTuple):
 
     def after(self, share: float) -> float:
         """Return the support after the first ``share`` of the links, rounded down."""
-        return float(self.support[int(share * self.edges[-1] + 1e-9)])
+        return float(self.support[int(most_within(share * self.edges[-1]))])
 
     def edges_for(self, support: float) -> int | None:
         """Return how many links reach a support; None if all of them do not."""
-        reached = np.flatnonzero(self.support >= support * (1 - 1e-12))
+        reached = np.flatnonzero(self.support >= support * (1 - ROUNDING))
         return int(self.edges[reached[0]]) if len(reached) else None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fanwise.arrays.csr import IntArray, LongArray
@@ -9,20 +11,48 @@ from fanwise.arrays.jit import kernel
 from fanwise.connect.kernels import NOBODY
 
 
+class Inside(NamedTuple):
+    """Room for the links between the members of a topic, one topic after the other.
+
+    Attributes
+    ----------
+    rank_of
+        The rank of each node among the members; -1 between two topics.
+    starts, inner
+        The links as a CSR over ranks.
+    queue
+        For walks over ranks.
+    """
+
+    rank_of: IntArray
+    starts: LongArray
+    inner: IntArray
+    queue: IntArray
+
+
 @kernel
-def induce_topic(
-    indptr: LongArray,
-    neighbours: IntArray,
-    members: IntArray,
-    rank_of: IntArray,
-    starts: LongArray,
-    inner: IntArray,
-) -> int:
+def make_inside(
+    indptr: LongArray, neighbours: IntArray, topic_indptr: LongArray, wanted: LongArray
+) -> Inside:
+    """Return room for the largest of some topics. Changes no array."""
+    most = 0
+    for topic in wanted:
+        most = max(most, topic_indptr[topic + 1] - topic_indptr[topic])
+    return Inside(
+        np.full(len(indptr) - 1, -1, dtype=np.int32),
+        np.zeros(most + 1, dtype=np.int64),
+        np.empty(len(neighbours), dtype=np.int32),
+        np.empty(most, dtype=np.int32),
+    )
+
+
+@kernel
+def induce_topic(indptr: LongArray, neighbours: IntArray, members: IntArray, inside: Inside) -> int:
     """Write the links between members as a CSR over their ranks among them; return how many.
 
-    ``rank_of`` has an entry per node, all -1 before and after. ``starts`` needs one entry more
-    than members, ``inner`` as many as members have links. Changes ``starts`` and ``inner``.
+    Changes ``inside``.
     """
+    rank_of, starts, inner, _ = inside
     for rank in range(len(members)):
         rank_of[members[rank]] = rank
     filled = 0
@@ -81,15 +111,9 @@ def measure_hops(
     longest walk. Where only some members are sources, one more walk starts where the longest ended:
     it adds nothing to the sums, and finds the true diameter of a tree. Changes no array.
     """
-    num_nodes = len(indptr) - 1
-    most = 0
-    for k in range(len(wanted)):
-        most = max(most, topic_indptr[wanted[k] + 1] - topic_indptr[wanted[k]])
-    rank_of = np.full(num_nodes, -1, dtype=np.int32)
-    starts = np.zeros(most + 1, dtype=np.int64)
-    inner = np.empty(len(neighbours), dtype=np.int32)
-    hops = np.empty(most, dtype=np.int32)
-    queue = np.empty(most, dtype=np.int32)
+    inside = make_inside(indptr, neighbours, topic_indptr, wanted)
+    _, starts, inner, queue = inside
+    hops = np.empty(len(queue), dtype=np.int32)
     links = np.zeros(len(wanted), dtype=np.int64)
     total = np.zeros(len(wanted), dtype=np.int64)
     pairs = np.zeros(len(wanted), dtype=np.int64)
@@ -97,7 +121,7 @@ def measure_hops(
     for k in range(len(wanted)):
         members = nodes[topic_indptr[wanted[k]] : topic_indptr[wanted[k] + 1]]
         size = len(members)
-        links[k] = induce_topic(indptr, neighbours, members, rank_of, starts, inner)
+        links[k] = induce_topic(indptr, neighbours, members, inside)
         farthest = -1
         for s in range(source_indptr[k], source_indptr[k + 1]):
             reached = walk_from(starts, inner, sources[s], hops[:size], queue)
@@ -107,6 +131,8 @@ def measure_hops(
             if hops[queue[reached - 1]] > longest[k]:
                 longest[k] = hops[queue[reached - 1]]
                 farthest = queue[reached - 1]
+        # The farthest member from anywhere is an end of a longest path in a tree; elsewhere, a
+        # lower bound.
         if farthest >= 0 and source_indptr[k + 1] - source_indptr[k] < size:
             reached = walk_from(starts, inner, farthest, hops[:size], queue)
             longest[k] = max(longest[k], hops[queue[reached - 1]])
@@ -122,27 +148,22 @@ def span_topics(
     In each component the tree starts at the member with most links inside the topic, the first of
     several: such trees are shallow. O(links of members, over topics). Changes no array.
     """
-    num_nodes, num_topics = len(indptr) - 1, len(topic_indptr) - 1
-    most = 0
-    for t in range(num_topics):
-        most = max(most, topic_indptr[t + 1] - topic_indptr[t])
-    rank_of = np.full(num_nodes, -1, dtype=np.int32)
-    starts = np.zeros(most + 1, dtype=np.int64)
-    inner = np.empty(len(neighbours), dtype=np.int32)
-    queue = np.empty(most, dtype=np.int32)
-    is_reached = np.empty(most, dtype=np.bool_)
+    num_topics = len(topic_indptr) - 1
+    inside = make_inside(indptr, neighbours, topic_indptr, np.arange(num_topics))
+    _, starts, inner, queue = inside
+    is_reached = np.empty(len(queue), dtype=np.bool_)
     topic = np.empty(len(nodes), dtype=np.int32)
     nearer = np.empty(len(nodes), dtype=np.int32)
     farther = np.empty(len(nodes), dtype=np.int32)
     count = 0
     for t in range(num_topics):
         members = nodes[topic_indptr[t] : topic_indptr[t + 1]]
-        if induce_topic(indptr, neighbours, members, rank_of, starts, inner) == 0:
+        if induce_topic(indptr, neighbours, members, inside) == 0:
             continue
         size = len(members)
         is_reached[:size] = False
-        inside = starts[1 : size + 1] - starts[:size]
-        for root in np.argsort(-inside, kind="mergesort"):
+        num_links = starts[1 : size + 1] - starts[:size]
+        for root in np.argsort(-num_links, kind="mergesort"):
             if is_reached[root]:
                 continue
             is_reached[root] = True

@@ -93,11 +93,11 @@ def _check_ratio(workload: TopicWorkload, plan: Plan, ratio: float) -> Iterator[
     """Check the complete overlay's size, made anew where that is quick, and the share of it."""
     parameters, metrics = plan.parameters, plan.metrics
     complete = complete_overlay(workload, parameters)
-    for place, (limit, name) in enumerate(
+    for index, (limit, name) in enumerate(
         (("max_edges", "complete_edges"), ("max_degree", "complete_degree"))
     ):
         if complete is not None:
-            yield expect_metric(plan, name, complete[place])
+            yield expect_metric(plan, name, complete[index])
         whole = metrics.get(name)
         yield expect(name, _is_count(whole), f"metrics.{name} is {whole!r}")
         if parameters[limit] is not None:

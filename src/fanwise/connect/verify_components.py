@@ -39,10 +39,10 @@ def join_in_order(workload: TopicWorkload, u: Ints, v: Ints) -> tuple[Ints, npt.
     for link, one, other in common_topics(workload, nodes, topics, u, v):
         while True:
             a, b = root[one], root[other]
-            apart = a != b
-            if not apart.any():
+            differ = a != b
+            if not differ.any():
                 break
-            link, one, other, a, b = link[apart], one[apart], other[apart], a[apart], b[apart]
+            link, one, other, a, b = link[differ], one[differ], other[differ], a[differ], b[differ]
             first = np.full(len(root), len(u))
             np.minimum.at(first, a, link)
             np.minimum.at(first, b, link)
@@ -88,8 +88,8 @@ def unite(root: Ints, one: Ints, other: Ints) -> None:
     """Hook the larger of two roots onto the smaller, and flatten, until nothing changes."""
     while len(one):
         a, b = root[one], root[other]
-        apart = a != b
-        one, other, a, b = one[apart], other[apart], a[apart], b[apart]
+        differ = a != b
+        one, other, a, b = one[differ], other[differ], a[differ], b[differ]
         np.minimum.at(root, np.maximum(a, b), np.minimum(a, b))
         while True:
             flat = root[root]

@@ -29,13 +29,13 @@ LEAF = -1
 
 
 class Pairs(NamedTuple):
-    """Pairs that share a topic: ends and cost; and topics with the places of their nodes."""
+    """Pairs that share a topic: ends and cost; and topics with the positions of their nodes."""
 
     u: Ints
     v: Ints
     cost: Floats
     topics: list[tuple[int, Ints, list[tuple[int, int, int]]]]
-    """Topic, its nodes, and (pair, place of one end, place of the other) for each pair."""
+    """Topic, its nodes, and (pair, position of one end, position of the other) for each pair."""
 
 
 def bound_by_leaves(
@@ -150,12 +150,12 @@ def _bound_cases(
             value += weight * meets
             label = np.where(meets[:, None] & (label == old[:, None]), new[:, None], label)
         for pair, i, j in joins:
-            is_apart = label[:, i] != label[:, j]
-            gains[:, pair] += weight * is_apart
-            priced[:, pair] += share * weight * is_apart
+            is_split = label[:, i] != label[:, j]
+            gains[:, pair] += weight * is_split
+            priced[:, pair] += share * weight * is_split
         is_free = np.zeros(label.shape, dtype=bool)
-        case, place = np.nonzero(spare[:, nodes] > 0)
-        is_free[case, label[case, place]] = True
+        case, position = np.nonzero(spare[:, nodes] > 0)
+        is_free[case, label[case, position]] = True
         room = np.maximum(spare[:, nodes], 0).sum(axis=1) // 2
         most = np.minimum(np.maximum(is_free.sum(axis=1) - 1, 0), np.minimum(room, links))
         rest += (1 - share) * weight * most

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 TABLES = ("topics", "nodes", "budgets", "start", "tree")
-ROUNDING = 1e-10
+BOUND_MARGIN = 1e-10
 """What sums may be off by; bounds are raised by it."""
 MOST_SUMS = 1 << 22
 """Entries of a table of sums."""
@@ -175,7 +175,7 @@ def _start_of(proof: Proof, plan: Plan, num_nodes: int) -> tuple[Ints, Ints]:
 
 def round_down(bound: float, weight: Floats) -> float:
     """Raise a bound by what sums may be off; mu is whole where weights are."""
-    raised = bound * (1 + ROUNDING)
+    raised = bound * (1 + BOUND_MARGIN)
     is_whole = bool((weight == np.floor(weight)).all()) and raised < 2**50
     return float(math.floor(raised)) if is_whole else raised
 
@@ -232,10 +232,10 @@ def _surplus(workload: TopicWorkload, question: Question, prices: Prices, root: 
     if not len(gain):
         return 0.0
     by_topic = np.argsort(topics, kind="stable")  # nodes of a topic stay in ascending order
-    place = np.empty_like(by_topic)
-    place[by_topic] = np.arange(len(by_topic))
+    rank = np.empty_like(by_topic)
+    rank[by_topic] = np.arange(len(by_topic))
     end = np.cumsum(np.bincount(topics, minlength=workload.num_topics))[topics]
-    ahead = end - place - 1
+    ahead = end - rank - 1
     if ahead.sum() > MOST_PAIRS:
         raise ProofError(f"it prices {ahead.sum()} pairs of followers, too many to look at")
     node_at, root_at = nodes[by_topic].astype(np.int32), root[by_topic]
@@ -248,12 +248,12 @@ def _surplus(workload: TopicWorkload, question: Question, prices: Prices, root: 
             slots = slice(int(indptr[low]), int(indptr[high]))
             length = ahead[slots]
             before = np.cumsum(length) - length
-            other = np.arange(int(length.sum())) + np.repeat(place[slots] + 1 - before, length)
+            other = np.arange(int(length.sum())) + np.repeat(rank[slots] + 1 - before, length)
             key = np.repeat((nodes[slots] - low) * num_nodes, length) + node_at[other]
             worth = np.repeat(gain[slots], length)
             if has_start:
-                apart = np.repeat(root[slots], length) != root_at[other]
-                key, worth = key[apart], worth[apart]
+                is_split = np.repeat(root[slots], length) != root_at[other]
+                key, worth = key[is_split], worth[is_split]
             u, v, sums = _sum_by_pair(key, worth, least, low, high, num_nodes)
             rest = sums - prices.link - prices.node[u] - prices.node[v]
             is_above = rest > 0
@@ -279,8 +279,8 @@ def _sum_by_pair(
     """Add up gains by pair of nodes; pairs with no more than ``least`` may be left out."""
     size = (high - low) * num_nodes
     if size > SPARSE * max(len(key), 1):
-        found, place = np.unique(key, return_inverse=True)
-        sums: Floats = np.bincount(place, weights=gain).astype(np.float64)
+        found, index = np.unique(key, return_inverse=True)
+        sums: Floats = np.bincount(index, weights=gain).astype(np.float64)
     else:
         table = np.bincount(key, weights=gain, minlength=size)
         found = np.flatnonzero(table > least).astype(np.int64)

@@ -1,4 +1,16 @@
-"""Bounds on Spark: forced pairs and least covers there, dual ascent over the core on the driver."""
+"""Bounds on Spark: forced pairs and least covers there, dual ascent over the core on the driver.
+
+Guarantee
+    No plan that keeps its limits costs less.
+
+Complexity
+    A few passes over the pairs in the partitions; dual ascent on the driver over what they leave
+    undecided.
+
+References
+----------
+    Our own; see :mod:`fanwise.provision.bounds`.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
-from fanwise.arrays.tolerance import least_enough
+from fanwise.arrays.tolerance import ROUNDING, least_enough
 from fanwise.distributed.blocks import Block
 
 Broadcast = Any
@@ -70,7 +70,7 @@ class CountChosen:
         found, topics = _choose(block.indptr, block.indices, block.demand, self.rates.value)
         add_counts(topics, amounts)
         delivered = sum_rows(found, topics, self.rates.value)
-        least = block.demand * (1 - SOLVER_TOLERANCE) * (1 - 1e-12)
+        least = block.demand * (1 - SOLVER_TOLERANCE) * (1 - ROUNDING)
         return (int(np.count_nonzero(delivered < least)),)
 
 
@@ -184,11 +184,11 @@ def price_blocks(batches: Iterable[pa.RecordBatch], question: Broadcast) -> Iter
 
     rates, priced, weights, tried, is_whole = question.value
     for block in unpack(batches):
-        place = np.searchsorted(block.subscribers, weights.subscriber)
-        is_here = place < len(block.subscribers)
-        is_here[is_here] = block.subscribers[place[is_here]] == weights.subscriber[is_here]
+        position = np.searchsorted(block.subscribers, weights.subscriber)
+        is_here = position < len(block.subscribers)
+        is_here[is_here] = block.subscribers[position[is_here]] == weights.subscriber[is_here]
         items = {
-            "row": place[is_here],
+            "row": position[is_here],
             "place": weights.place[is_here],
             "weight": weights.weight[is_here],
         }
@@ -197,7 +197,7 @@ def price_blocks(batches: Iterable[pa.RecordBatch], question: Broadcast) -> Iter
         yield pa.RecordBatch.from_pydict({"price": pa.array([float(price)])})
 
 
-def place_chosen(
+def allocate_chosen(
     batches: Iterable[pa.RecordBatch], rates: Broadcast, parts: Broadcast
 ) -> Iterator[Any]:
     """Turn blocks into chosen pairs with the machine of each, as far as the topic tells it."""
@@ -208,7 +208,7 @@ def place_chosen(
         yield pa.RecordBatch.from_pydict({"vm": vms, "topic": topics, "subscriber": subscribers})
 
 
-def place_split(batches: Iterable[pa.RecordBatch], parts: Broadcast) -> Iterator[Any]:
+def allocate_split(batches: Iterable[pa.RecordBatch], parts: Broadcast) -> Iterator[Any]:
     """Find the machine of pairs of split topics by their rank among the topic's subscribers."""
     known = parts.value
     for batch in batches:

@@ -6,6 +6,17 @@ selection found, and then every few iterations to the shares of the moment. Ineq
 are made in the partitions from the shares; per iteration one vector of shares goes out and one of
 profits comes back. Profits are whole numbers rounded up, so the bound does not depend on the number
 of partitions.
+
+Guarantee
+    No selection within the capacity reaches more, whatever the prices and shares.
+
+Complexity
+    Passes over the pairs in the partitions for each iteration; O(topics log topics) on the
+    driver.
+
+References
+----------
+    Our own; see :mod:`fanwise.select.relaxing.relaxation`.
 """
 
 from __future__ import annotations

@@ -11,16 +11,16 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.select.relaxing.inequalities import Rows
+
+Flags = npt.NDArray[np.bool_]
 
 
 @kernel
 def add_benefits(
-    indptr: LongArray,
-    interests: IntArray,
-    rates: FloatArray,
-    demand: FloatArray,
+    rows: Rows,
     unit: FloatArray,
-    served: npt.NDArray[np.bool_],
+    served: Flags,
     tolerance: float,
     amounts: LongArray,
 ) -> tuple[int, int]:
@@ -30,6 +30,7 @@ def add_benefits(
     1 of Setty et al.); a served one holds the followers that would not be satisfied without it.
     Changes ``amounts``.
     """
+    indptr, interests, rates, demand = rows
     value, satisfied = 0, 0
     for row in range(len(indptr) - 1):
         start, stop = indptr[row], indptr[row + 1]
@@ -56,12 +57,9 @@ def add_benefits(
 
 @kernel
 def add_gains(
-    indptr: LongArray,
-    interests: IntArray,
-    rates: FloatArray,
-    demand: FloatArray,
+    rows: Rows,
     unit: FloatArray,
-    served: npt.NDArray[np.bool_],
+    served: Flags,
     tolerance: float,
     amounts: LongArray,
 ) -> tuple[int, int]:
@@ -69,6 +67,7 @@ def add_gains(
 
     Changes ``amounts``.
     """
+    indptr, interests, rates, demand = rows
     value, satisfied = 0, 0
     for row in range(len(indptr) - 1):
         start, stop = indptr[row], indptr[row + 1]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from fanwise.arrays.csr import LongArray
 from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.distributed.blocks import Block, Hints
-from fanwise.select.relaxing.inequalities import ENOUGH, NUM_SETS
+from fanwise.select.relaxing.inequalities import ENOUGH, NUM_SETS, Rows
 from fanwise.select.relaxing.knapsack import prices_within
 
 Broadcast = Any
@@ -36,16 +36,8 @@ class Measure:
 
         add = add_benefits if self.is_binary else add_gains
         unit = np.round(block.weight * self.scale)
-        value, satisfied = add(
-            block.indptr,
-            block.indices,
-            self.rates.value,
-            block.demand,
-            unit,
-            self.served.value,
-            RELATIVE_TOLERANCE,
-            amounts,
-        )
+        rows = Rows(block.indptr, block.indices, self.rates.value, block.demand)
+        value, satisfied = add(rows, unit, self.served.value, RELATIVE_TOLERANCE, amounts)
         total = int(np.ceil(block.weight * self.scale).astype(np.int64).sum())
         return value, satisfied, total
 
@@ -93,10 +85,10 @@ class Fit:
         parts = np.zeros((many, self.num_sets), dtype=np.uint8)
         parts[:, 0] = 1
         coefficients = np.empty(len(block.indices), dtype=np.float32)
-        where = (block.indptr, block.indices, self.rates.value, demand)
+        rows = Rows(block.indptr, block.indices, self.rates.value, demand)
         if self.is_binary:
-            choose_covers(*where, self.served.value, 0, many, sets, parts)
-        fill_covers(*where, 0, many, sets, parts, coefficients)
+            choose_covers(rows, self.served.value, 0, many, sets, parts)
+        fill_covers(rows, 0, many, sets, parts, coefficients)
         block = block._replace(
             coefficients=coefficients,
             constants=np.zeros(many, dtype=np.float32),
@@ -114,7 +106,8 @@ class Fit:
 
         widest = int(np.diff(block.indptr).max(initial=0))
         shares = self.shares.value.astype(np.float64)
-        where = (block.indptr, block.indices, self.rates.value, demand, shares, 0, len(demand))
+        rows = Rows(block.indptr, block.indices, self.rates.value, demand)
+        where = (rows, shares, 0, len(demand))
         parts = block.parts.reshape(len(demand), self.num_sets)
         if self.is_binary:
             mix_broken(*where, widest, block.sets, parts, block.coefficients)

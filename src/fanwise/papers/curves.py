@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fanwise.formatting import ABSENT, number
 from fanwise.papers.case import Case, grouped, pick
-from fanwise.papers.panels import Axis, Curve, Panel, curve_of, draw
+from fanwise.papers.panels import Curve, Panel, axis_of, curve_of, draw
 from fanwise.papers.paper import Paper
 from fanwise.planning.explanation import Listing
 
@@ -26,14 +26,14 @@ def curve_figure(
     titles: Mapping[str, str] | None = None,
     levels: Callable[[Case, str], Sequence[float]] | None = None,
 ) -> Figure:
-    """Draw one of the ``curves``: a panel for each place, a curve for each series.
+    """Draw one of the ``curves``: a panel for each setting, a curve for each series.
 
     Parameters
     ----------
     cases
         All of them: the entry says ``of`` which figure they are, what ``quantity`` they show or
         several of them, which ``series`` (by default all), and what the ``axes`` are: the first is
-        what the figure varies. A place is what cases have in the table's second column.
+        what the figure varies. A setting is what cases have in the table's second column.
     titles
         Of panels, where they are not what is in the column.
     levels
@@ -43,10 +43,9 @@ def curve_figure(
     quantities = entry["quantity"]
     if isinstance(quantities, str):
         quantities = [quantities]
-    known = paper.content["axes"]
-    x, *ys = (Axis(**{"label": label, **known.get(label, {})}) for label in entry["axes"])
+    x, *ys = (axis_of(paper, label) for label in entry["axes"])
     panels = []
-    for place, own in grouped(pick(cases, entry["of"]), paper.columns[1]).items():
+    for setting, own in grouped(pick(cases, entry["of"]), paper.columns[1]).items():
         at = [case.x for case in own]
         for quantity, y in zip(quantities, ys, strict=True):
             curves = [
@@ -54,9 +53,9 @@ def curve_figure(
                 for one in own[0].results
                 if one in entry.get("series", paper.series)
             ]
-            curves += more(place, own) if more else ()
+            curves += more(setting, own) if more else ()
             marked = levels(own[0], quantity) if levels else ()
-            panels.append(Panel(curves, x, y, (titles or {}).get(place, place), marked))
+            panels.append(Panel(curves, x, y, (titles or {}).get(setting, setting), marked))
     return draw(panels, columns=entry.get("legend", 4))
 
 

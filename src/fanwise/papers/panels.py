@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from fanwise.papers.paper import Series
+from fanwise.papers.paper import Paper, Series
 from fanwise.workload import plot_style
 from fanwise.workload.plot_style import GRID, INK, MUTED, SMALL, WIDTH, styled
 
@@ -76,7 +76,12 @@ class Panel:
     levels: Sequence[float] = ()
 
 
-def look_of(series: Series) -> tuple[str, str, str]:
+def axis_of(paper: Paper, name: str, **more: Any) -> Axis:
+    """Return one of the ``axes``, which is called what its entry says, or else by its name."""
+    return Axis(**{"label": name, **paper.content["axes"].get(name, {}), **more})
+
+
+def style_of(series: Series) -> tuple[str, str, str]:
     """Return colour, line and marker that a series has in every picture."""
     given = series.style.split()
     colour, line, marker = (*given, *("ink", "-", "")[len(given) :])
@@ -85,12 +90,12 @@ def look_of(series: Series) -> tuple[str, str, str]:
 
 def colour_of(series: Series) -> str:
     """Return the colour that a series has in every picture."""
-    return look_of(series)[0]
+    return style_of(series)[0]
 
 
-def curve_of(series: Series, x: Sequence[float], y: Sequence[float], **look: Any) -> Curve:
+def curve_of(series: Series, x: Sequence[float], y: Sequence[float], **style: Any) -> Curve:
     """Return a curve in the style of a series."""
-    return Curve(x, y, look.pop("label", series.label), *look_of(series), **look)
+    return Curve(x, y, style.pop("label", series.label), *style_of(series), **style)
 
 
 def star(series: Series, x: float, y: float) -> Curve:
@@ -159,7 +164,7 @@ def set_axis(axes: Axes, name: str, axis: Axis, points: Sequence[float]) -> None
 def draw_bars(
     axes: Axes,
     heights: Mapping[str, Sequence[float]],
-    looks: Sequence[Mapping[str, Any]],
+    styles: Sequence[Mapping[str, Any]],
     ticks: Sequence[str],
 ) -> None:
     """Add bars in groups, one of each series in a group.
@@ -175,8 +180,8 @@ def draw_bars(
     """
     width = 0.84 / len(heights)
     at = np.arange(len(ticks))
-    for place, ((label, own), look) in enumerate(zip(heights.items(), looks, strict=True)):
-        axes.bar(at + (place - (len(heights) - 1) / 2) * width, own, width, label=label, **look)
+    for index, ((label, own), style) in enumerate(zip(heights.items(), styles, strict=True)):
+        axes.bar(at + (index - (len(heights) - 1) / 2) * width, own, width, label=label, **style)
     axes.set_xticks(at, ticks)
     axes.tick_params(axis="x", length=0)
     axes.grid(False, axis="x")
@@ -189,7 +194,7 @@ def row_of_axes(
     if width is None:
         width = WIDTH if count == 1 else PANEL * count + 0.4
     figure = Figure(figsize=(width, height), layout="constrained")
-    row = [figure.add_subplot(1, count, place + 1) for place in range(count)]
+    row = [figure.add_subplot(1, count, index + 1) for index in range(count)]
     for axes in row:
         axes.tick_params(color=MUTED, labelcolor=INK, labelsize=SMALL)
         axes.grid(True, color=GRID, linewidth=0.6)

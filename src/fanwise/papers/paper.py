@@ -19,7 +19,7 @@ A file has
     Captions of pictures; pictures that follow from cases alone; what axes have beside their label;
     titles, columns and notes of tables.
 ``phrases``
-    Words that templates use by name.
+    Words that templates, or what makes the page, use by name.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Paper:
         return SimpleNamespace(**{**found, **sizes["paper" if scale >= 1 else "small"], **changes})
 
     def entry(self, kind: str, name: str) -> Any:
-        """Return one of the ``comparisons``, ``captions``, ``curves`` or ``tables``."""
+        """Return one of the ``comparisons``, ``captions``, ``phrases``, or of the like."""
         return self.content[kind][name]
 
     def notes(self, **values: Any) -> list[str]:
@@ -154,6 +154,10 @@ class Paper:
             paper=self.say(by_paper, **values),
             remark=self.say(remark, **values),
         )
+
+    def phrase(self, name: str, /, **values: Any) -> str:
+        """Return what one of the ``phrases`` says of values."""
+        return self.say(self.entry("phrases", name), **values)
 
     def caption(self, name: str, /, **values: Any) -> str:
         """Return the caption of a figure."""

@@ -151,6 +151,43 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Engine:
+    """What makes plans elsewhere than in the memory of this process.
+
+    Attributes
+    ----------
+    target
+        ``(workload folder, **arguments) -> Plan``.
+    algorithms
+        What it runs, by stage.
+    stands_in
+        What it runs in place of ``best``, by stage.
+    takes
+        The parameters that it takes; None for all of them.
+    """
+
+    target: str
+    algorithms: Mapping[str, tuple[str, ...]]
+    stands_in: Mapping[str, str]
+    takes: tuple[str, ...] | None = None
+
+    def replaced(self, algorithms: Iterable[str]) -> tuple[str, ...]:
+        """Return what it runs where these algorithms are asked for, one of each stage."""
+        pairs = zip(algorithms, self.stands_in.values(), strict=True)
+        return tuple(stand_in if name == "best" else name for name, stand_in in pairs)
+
+    def runs(self, algorithms: Iterable[str]) -> bool:
+        """Whether it runs these algorithms, one of each stage."""
+        pairs = zip(algorithms, self.algorithms.values(), strict=True)
+        return all(name in known for name, known in pairs)
+
+    def load(self) -> Callable[..., Any]:
+        """Import and return the function."""
+        function: Callable[..., Any] = load(self.target)
+        return function
+
+
+@dataclass(frozen=True)
 class Family:
     """One kind of question: what is decided, by which algorithms, checked and drawn by what.
 
@@ -194,6 +231,8 @@ class Family:
     explains
         What an explanation tells: of one item that ``about`` names (a ``topic``, ``subscriber`` or
         ``machine``), and of the whole ``plan``.
+    engines
+        What makes plans where the workload does not fit in memory, by name.
     details
         What a report says of a plan beyond facts and explanation, ``plan -> passages``.
     exports
@@ -234,7 +273,7 @@ class Family:
     leaves: tuple[str, ...] = ("tree", "leaves")
     solver: str = "HiGHS, a solver"
     unchecked: Mapping[str, str] = field(default_factory=dict)
-    engines: Mapping[str, str] = field(default_factory=dict)
+    engines: Mapping[str, Engine] = field(default_factory=dict)
     details: str | None = None
     open_large: str | None = None
     exports: Mapping[str, str] = field(default_factory=dict)

@@ -48,17 +48,17 @@ def sort_rows(table: pa.Table, keys: tuple[str, ...]) -> pa.Table:
     """
     if table.num_rows < 2:
         return table
-    is_sorted, has_ties = _look_at(table, keys)
+    is_sorted, has_ties = _inspect_order(table, keys)
     if not is_sorted:
         table = table.sort_by([(key, "ascending") for key in keys])
-        _, has_ties = _look_at(table, keys)
+        _, has_ties = _inspect_order(table, keys)
     if has_ties:
         columns = [*keys, *sorted(set(table.column_names) - set(keys))]
         table = table.sort_by([(name, "ascending") for name in columns])
     return table
 
 
-def _look_at(table: pa.Table, keys: tuple[str, ...]) -> tuple[bool, bool]:
+def _inspect_order(table: pa.Table, keys: tuple[str, ...]) -> tuple[bool, bool]:
     """Whether rows ascend by their key, and then whether any two have the same."""
     undecided = np.ones(table.num_rows - 1, dtype=bool)
     for key in keys:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -179,14 +179,51 @@ class Problem(ABC):
         """Return the question with the limits that an algorithm takes, where they differ."""
         return self
 
+    def limited_for(self, algorithm: str, *, progress: Progress = SILENT) -> Problem:
+        """Return the question as an algorithm solves it, refusing what it cannot take.
+
+        The question itself by default. Work that this takes counts as no part of the run.
+        """
+        return self
+
     def changed(self, change: Mapping[str, Any]) -> Problem:
         """Return the question with other parameters, checked anew; others follow if they must."""
         other: Problem = replace(cast(Any, self), **change)
         return other
 
-    @abstractmethod
+    @classmethod
+    def state_from(cls, workload: TopicWorkload | Any, recorded: Mapping[str, Any]) -> Self:
+        """Return the question that a plan with these parameters answers.
+
+        What a plan does not record, or records as None, is left to the problem's defaults.
+        """
+        given = {
+            name: recorded[name]
+            for one in find_family(cls.family).parameters
+            for name in one.recorded or ()
+            if name in one.sets and recorded.get(name) is not None
+        }
+        question: Self = cast(Any, cls)(workload, **given | cls.restored(recorded))
+        return question
+
+    @classmethod
+    def restored(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments that are not what a plan records under their name; none by default."""
+        return {}
+
     def parameters(self) -> dict[str, Any]:
-        """Every option that shapes a plan, resolved, as JSON values."""
+        """Return every option that shapes a plan, resolved, as JSON values."""
+        resolved, found = self.resolved(), {}
+        for one in find_family(self.family).parameters:
+            for name in one.recorded or ():
+                value = resolved[name] if name in resolved else getattr(self, name)
+                if one.is_recorded_always or value is not None:
+                    found[name] = value
+        return found
+
+    def resolved(self) -> dict[str, Any]:
+        """Return what plans record that is not the attribute of that name; none by default."""
+        return {}
 
     @abstractmethod
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
@@ -276,10 +313,11 @@ class Problem(ABC):
         from fanwise.planning.assembling import make_plan
 
         _check_limits(seed, time_limit, gap)
-        _check_sizes(self.parameters())
         family = find_family(self.family)
         algorithm = algorithm or family.default
         entries = family.algorithms(algorithm)
+        problem = self.limited_for(algorithm, progress=progress)
+        _check_sizes(problem.parameters())
         run = Run(
             seed=seed,
             time_limit=time_limit,
@@ -290,17 +328,17 @@ class Problem(ABC):
         )
         functions = tuple(entry.load() for entry in entries)
         with run.timed("solve"):
-            outcome = self.run(functions, run)
+            outcome = problem.run(functions, run)
         if outcome.proof is None:
             with run.timed("bound"):
                 try:
-                    proved = self.prove(outcome, run)
+                    proved = problem.prove(outcome, run)
                 except KeyboardInterrupt:  # the plan is there: it is kept, as far as it is proven
                     proved = None if outcome.bound is None else Bound(outcome.bound)
                     outcome = replace(outcome, is_interrupted=True)
         else:
             proved = None if outcome.bound is None else Bound(outcome.bound, outcome.proof)
-        return make_plan(self, algorithm, outcome, proved, run)
+        return make_plan(problem, algorithm, outcome, proved, run)
 
 
 def _check_sizes(parameters: Mapping[str, Any]) -> None:

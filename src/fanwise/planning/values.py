@@ -130,7 +130,7 @@ def one_of(*words: str) -> Kind:
 
 def amount(of_what: str) -> Kind:
     """Return the kind of numbers >= 0 and percentages of something, as in ``"10%"``."""
-    text = {"type": "string", "pattern": r"^\s*[0-9.eE+-]+\s*%?\s*$"}
+    text = {"type": "string", "pattern": r"^[0-9]{1,9}(\.[0-9]{1,9})?%?$"}
     number = {"type": "number", "minimum": 0}
     return Kind(
         f"a number >= 0 or a percentage of {of_what}",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from fanwise.workload.topic import TopicWorkload
 
 STOPPED = ("gap", "limit", "work", "exhausted", "interrupted")
+ROUNDING = 1e-12
+"""Relative or absolute: sums of the same numbers in another order differ by less."""
 NOT_OF_THE_KIND = (
     ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pa.ArrowException,
 )  # fmt: skip
@@ -80,7 +82,7 @@ class Verification:
         return self.first is None
 
 
-def is_close(left: float, right: float, *, absolute: float = 1e-12) -> bool:
+def is_close(left: float, right: float, *, absolute: float = ROUNDING) -> bool:
     """Whether two numbers agree within the contract's relative tolerance."""
     return math.isclose(left, right, rel_tol=RELATIVE_TOLERANCE, abs_tol=absolute)
 
@@ -104,7 +106,7 @@ def expect_equal(name: str, stated: object, found: float | None) -> Check:
     return expect(name, is_close(stated, found), f"says {stated}, found {found}")
 
 
-def expect_metric(plan: Plan, name: str, found: Any, *, absolute: float = 1e-12) -> Check:
+def expect_metric(plan: Plan, name: str, found: Any, *, absolute: float = ROUNDING) -> Check:
     """Make a check that a metric the plan states is what was found from the workload.
 
     Numbers agree within the contract's tolerance, everything else exactly; inside lists and
@@ -200,6 +202,7 @@ def _all_checks(workload: Any, plan: Plan, result: Verification) -> Iterator[Che
         if check.metric is not None:
             recomputed.add(check.metric)
         yield check
+    yield from _check_kinds(family, plan)
     yield from _check_metrics(family, plan, recomputed, result)
     yield expect("limits", plan.feasible, "the plan says that it breaks a limit (feasible: false)")
     yield from _check_bound(workload, family, plan, result)
@@ -268,6 +271,16 @@ def _check_parameters(family: Family, plan: Plan) -> Iterator[Check]:
         else:
             is_known = name in family.recorded
             yield expect(where, is_known, f"is no parameter of {family.name}")
+
+
+def _check_kinds(family: Family, plan: Plan) -> Iterator[Check]:
+    """Check that parameters are of the kind described, also those that nothing was built on."""
+    for one in family.parameters:
+        for name in one.recorded or ():
+            value = plan.parameters.get(name)
+            is_right = value is None or one.kind.allows(value)
+            problem = f"must be {one.kind.constraint}, got {value!r}"
+            yield expect(f"parameters.{name}", is_right, problem)
 
 
 def _is_number(value: Any) -> bool:

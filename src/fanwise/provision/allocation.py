@@ -66,7 +66,10 @@ def allocate(pairs: Csr, packing: Packing, num_topics: int) -> dict[str, IntArra
 def copy_parts(
     vms: IntArray, topics: IntArray, counts: LongArray, first: LongArray, subscribers: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Write one row per pair: of each part, ``counts`` subscribers from ``first`` on."""
+    """Return one row per pair: of each part, ``counts`` subscribers from ``first`` on.
+
+    Changes nothing.
+    """
     vm_of_row = np.empty(len(subscribers), dtype=np.int32)
     topic_of_row = np.empty(len(subscribers), dtype=np.int32)
     subscriber_of_row = np.empty(len(subscribers), dtype=np.int32)

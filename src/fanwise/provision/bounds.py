@@ -193,10 +193,10 @@ def prove_traffic(
     shares = share(core, is_enough=is_enough).shares
     undecided = core.undecided
     indptr, topics = workload.interests
-    places = (undecided.pair - indptr[undecided.subscriber[undecided.row]]).astype(np.int32)
+    positions = (undecided.pair - indptr[undecided.subscriber[undecided.row]]).astype(np.int32)
     always_even = core.pair_price > charges.outgoing
     followers = workload.num_followers
-    weights = weigh(undecided, shares, places, followers, always_even, workload.num_subscribers)
+    weights = weigh(undecided, shares, positions, followers, always_even, workload.num_subscribers)
     priced = price_weights(weights, charges, followers, core.num_forced)
     items = slice_weights(weights, 0, workload.num_subscribers)
     tried = tried_in(workload.num_pairs)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from fanwise.planning.family import Algorithm, Family, Metric, Objective
+from fanwise.planning.family import Algorithm, Engine, Family, Metric, Objective
 from fanwise.planning.parameter import TAU, Axis, Parameter
 from fanwise.planning.values import DURATION, TABLE, TEXT, amount, number, number_above
+
+GROUPING = {"select": ("gsp",), "pack": ("cbp", "most-free", "expensive-first", "group")}
+"""What needs no pairs in memory: packing by groups, the others look at pairs."""
+GREEDY = {"select": "gsp", "pack": "cbp"}
 
 DESCRIPTION = Family(
     name="provision",
@@ -163,8 +167,8 @@ DESCRIPTION = Family(
         Metric("paper_bound", "the paper's bound", writes="money", in_curves=False),
     ),
     engines={
-        "stream": "fanwise.provision.streamed.solve:solve_streamed",
-        "spark": "fanwise.distributed.provision:solve_on_spark",
+        "stream": Engine("fanwise.provision.streamed.solve:solve_streamed", GROUPING, GREEDY),
+        "spark": Engine("fanwise.distributed.provision:solve_on_spark", GROUPING, GREEDY),
     },
     explain="fanwise.provision.explain.explain:explain",
     explains={

@@ -16,7 +16,10 @@ def deliver_events(
     pair_subscriber: IntArray,
     pair_topic: IntArray,
 ) -> FloatArray:
-    """Events each subscriber gets from allocated pairs, all real interests, each counted once."""
+    """Return the events that each subscriber gets from allocated pairs, each counted once.
+
+    All pairs must be real interests. Changes nothing.
+    """
     is_allocated = np.zeros(len(topics), dtype=np.bool_)
     for i in range(len(pair_topic)):
         low = indptr[pair_subscriber[i]]

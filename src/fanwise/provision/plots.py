@@ -219,14 +219,14 @@ def plot_cost_against_tau(curves: Mapping[str, Sequence[Point]]) -> Figure:
     if bounds:
         taus = sorted(bounds)
         axes.plot(taus, [bounds[tau] for tau in taus], color=MUTED, linewidth=1, label="bound")
-    places = sorted(
+    ticks = sorted(
         {float(point.parameters["tau"]) for points in drawn.values() for point in points}
     )
-    if places[0] > 0 and places[-1] >= LOG_FROM * places[0]:
+    if ticks[0] > 0 and ticks[-1] >= LOG_FROM * ticks[0]:
         axes.set_xscale("log")
-        if len(places) <= MAX_TICKS:
+        if len(ticks) <= MAX_TICKS:
             axes.minorticks_off()
-            axes.set_xticks(places, [f"{place:g}" for place in places])
+            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     highest = max(float(point.value or 0.0) for points in drawn.values() for point in points)
     axes.set_ylim(0, 1.08 * max(highest, *bounds.values(), 0.0) or 1.0)
     axes.set_xlabel("tau (events per period)")

@@ -230,18 +230,15 @@ class Provisioning(Problem):
         """Whether each topic fits a machine of a type."""
         return 2 * self.needs <= self.usable_bytes(machine) * (1 + SOLVER_TOLERANCE)
 
-    def parameters(self) -> dict[str, Any]:
-        return {
-            "tau": self.tau,
-            "instance": self.instance,
-            "catalog": None if self.types == BUILT_IN else describe_catalogue(self.types),
-            "price_gb_in": self.price_gb_in,
-            "price_gb_out": self.price_gb_out,
-            "message_bytes": self.message_bytes,
-            "horizon_seconds": self.horizon,
-            "reserve": self.reserve_share,
-            "max_cost": self.max_cost,
-        }
+    def resolved(self) -> dict[str, Any]:
+        """Return the catalogue's entries, unless they are the built-in ones."""
+        is_built_in = self.types == BUILT_IN
+        return {"catalog": None if is_built_in else describe_catalogue(self.types)}
+
+    @classmethod
+    def restored(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the catalogue out of its entries."""
+        return {"catalogue": restore_catalogue(recorded.get("catalog"))}
 
     def emptiness(self) -> str | None:
         """Say why there is nothing to decide, or None where there is something."""
@@ -349,22 +346,6 @@ class Provisioning(Problem):
         with run.progress.step("proving the bound") as step:
             sharing, deadlines = share_bound_time(self, part)
             return prove_bound(self, BoundSearch(sharing, step, cost), deadlines)
-
-
-def posed_by(workload: TopicWorkload, parameters: Mapping[str, Any]) -> Provisioning:
-    """Return the problem that a plan with these parameters answers."""
-    names = (
-        "tau",
-        "instance",
-        "price_gb_in",
-        "price_gb_out",
-        "message_bytes",
-        "horizon_seconds",
-        "reserve",
-        "max_cost",
-    )
-    given = {name: parameters[name] for name in names if name in parameters}
-    return Provisioning(workload, catalogue=restore_catalogue(parameters["catalog"]), **given)
 
 
 def _check_number(name: str, value: Any, *, is_positive: bool = False) -> float:

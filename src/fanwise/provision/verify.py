@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fanwise.planning.verify import Check, expect, expect_equal, expect_metric
+from fanwise.planning.verify import ROUNDING, Check, expect, expect_equal, expect_metric
 from fanwise.provision.streamed.plan import TablesOnDisk
 from fanwise.provision.verify_chunks import AllocationRows, Row
 from fanwise.provision.verify_judgement import check_judgement
@@ -240,7 +240,7 @@ def _check_money(
 
 
 def _paper_bound(workload: TopicWorkload, plan: Plan, least: float) -> float | None:
-    """What a plan costs at least that sends out this many bytes (the paper's Alg. 5)."""
+    """Return what a plan costs at least that sends out this many bytes (the paper's Alg. 5)."""
     parameters, allowed = plan.parameters, allowed_types(plan.parameters)
     if len(allowed) > 1:
         return None
@@ -271,7 +271,7 @@ def _column(table: pa.Table, name: str) -> npt.NDArray[Any]:
 
 def _all_close(name: str, stated: Floats, found: Floats, vm: npt.NDArray[Any]) -> Check:
     """Make a check that every machine's number is the one found; NaN never is."""
-    is_wrong = ~np.isclose(stated, found, rtol=RELATIVE_TOLERANCE, atol=1e-12)
+    is_wrong = ~np.isclose(stated, found, rtol=RELATIVE_TOLERANCE, atol=ROUNDING)
     if not is_wrong.any():
         return Check(name)
     row = int(np.argmax(is_wrong))

@@ -143,8 +143,8 @@ class AllocationRows:
         for chunk in self.chunks():
             found = np.flatnonzero(is_it(chunk))
             if after < len(found):
-                place = int(found[after])
-                return Row(start + place, *(int(ids[place]) for ids in chunk))
+                index = int(found[after])
+                return Row(start + index, *(int(ids[index]) for ids in chunk))
             after -= len(found)
             start += len(chunk.vm)
         raise ValueError("there is no such row")

@@ -16,7 +16,7 @@ FEW_TRIED, MORE_TRIED = 8, 12
 """Of so many topics, those with most events, every choice is tried; others count by fractions."""
 SMALL = 10_000
 """Up to so many pairs a workload is small enough for more choices."""
-ROUNDING = 1e-13
+SUM_ERROR = 1e-13
 """Sums of a subscriber's rates are known to about this, relatively."""
 CELLS = 1 << 21
 """Numbers in a table at once."""
@@ -50,7 +50,7 @@ def tried_of(num_pairs: int) -> int:
 def find_forced(pairs: Pairs) -> Flags:
     """Return which pairs a row cannot do without: the others together are not enough."""
     total = _add_up(pairs.row, pairs.rate, len(pairs.enough))
-    spare = np.maximum(total * (1 + ROUNDING) - pairs.enough, 0.0)
+    spare = np.maximum(total * (1 + SUM_ERROR) - pairs.enough, 0.0)
     spare[pairs.enough <= 0] = np.inf
     forced: Flags = pairs.rate > spare[pairs.row]
     return forced
@@ -66,7 +66,7 @@ def least_prices(pairs: Pairs, price: Floats, is_forced: Flags, tried: int) -> F
     num_rows = len(enough)
     found = _add_up(row[is_forced], price[is_forced], num_rows)
     lacks = enough - _add_up(row[is_forced], rate[is_forced], num_rows)
-    lacks[lacks <= ROUNDING * enough] = 0.0
+    lacks[lacks <= SUM_ERROR * enough] = 0.0
     is_open = ~is_forced & (rate > 0) & (lacks > 0)[row]
     row, rate, price = row[is_open], rate[is_open], price[is_open]
     is_small = rate < lacks[row]
@@ -79,8 +79,8 @@ def least_prices(pairs: Pairs, price: Floats, is_forced: Flags, tried: int) -> F
     least = np.minimum(least, even)
     is_left = np.isinf(even)[row]
     if is_left.any():
-        rows, place = np.unique(row[is_left], return_inverse=True)
-        small = _least_of_small(place, rate[is_left], price[is_left], lacks[rows], tried)
+        rows, index = np.unique(row[is_left], return_inverse=True)
+        small = _least_of_small(index, rate[is_left], price[is_left], lacks[rows], tried)
         least[rows] = np.minimum(least[rows], small)
     return found + np.where(np.isfinite(least), least, 0.0)
 
@@ -100,7 +100,7 @@ def _least_of_even(row: Longs, rate: Floats, price: Floats, lacks: Floats, tried
     low, high = np.minimum.reduceat(ratio, start), np.maximum.reduceat(ratio, start)
     is_long = np.diff(start, append=len(row)) > tried
     can_fill = tried * np.maximum.reduceat(rate, start) <= lacks[rows]
-    is_clear = is_long & can_fill & (high <= low * (1 + ROUNDING))
+    is_clear = is_long & can_fill & (high <= low * (1 + SUM_ERROR))
     least[rows[is_clear]] = low[is_clear] * lacks[rows[is_clear]]
     return least
 
@@ -152,7 +152,7 @@ def _least_in_table(
     if len(rate):
         # Most columns have one price for all events: what is missing at that price.
         low, high = ratio.min(axis=0), ratio.max(axis=0)
-        is_even = high <= low * (1 + ROUNDING)
+        is_even = high <= low * (1 + SUM_ERROR)
         filled = low * missing
         filled[:, ~is_even] = _fill(*(one[:, ~is_even] for one in (rate, price, ratio, missing)))
         paid += np.where(missing > 0, filled, 0.0)

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.planning.proof import Proof, ProofError
+from fanwise.planning.verify import ROUNDING
 
 MOST_FOLLOWED = 12
 """Topics of one subscriber up to which all of its covers are listed."""
 MOST_CASES, MOST_STATES, MOST_LEAVES = 50_000, 5_000, 2_000
 """Above these nobody checks leaves: it would take too long."""
-HAIR = 1e-12
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -83,9 +83,9 @@ def _read_leaves(proof: Proof, num_topics: int) -> tuple[Counts, Counts]:
         raise ProofError("proof/leaves.parquet: leaves must be numbered from 0, none left out")
     if len(np.unique(leaf.astype(np.int64) * num_topics + topic)) < len(leaf):
         raise ProofError("proof/leaves.parquet: a topic stands twice in a leaf")
-    topics, place = np.unique(topic, return_inverse=True)
+    topics, index = np.unique(topic, return_inverse=True)
     leaves = np.zeros((int(leaf.max()) + 1, len(topics)), dtype=np.int64)
-    leaves[leaf, place] = pairs
+    leaves[leaf, index] = pairs
     return leaves, topics.astype(np.int64)
 
 
@@ -100,13 +100,13 @@ def _list_covers(subscriber: Subscriber, topics: Counts) -> Counts:
     choices = np.arange(1, 2 ** len(rates))[:, None] >> np.arange(len(rates)) & 1
     total = choices @ rates
     smallest = np.min(np.where(choices == 1, rates, np.inf), axis=1)
-    enough = subscriber.enough * (1 - HAIR)
+    enough = subscriber.enough * (1 - ROUNDING)
     choices = choices[(total >= enough) & (total - smallest < enough)]
-    place = np.searchsorted(topics, subscriber.topics)
-    is_named = place < len(topics)
-    is_named[is_named] = topics[place[is_named]] == subscriber.topics[is_named]
+    index = np.searchsorted(topics, subscriber.topics)
+    is_named = index < len(topics)
+    is_named[is_named] = topics[index[is_named]] == subscriber.topics[is_named]
     covers = np.zeros((len(choices), len(topics)), dtype=np.int64)
-    covers[:, place[is_named]] = choices[:, is_named]
+    covers[:, index[is_named]] = choices[:, is_named]
     return np.unique(covers, axis=0)
 
 

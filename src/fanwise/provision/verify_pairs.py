@@ -135,10 +135,10 @@ def _look_up(
     wanted = (pairs[:, 0].astype(np.int64) - block.first) * num_topics + pairs[:, 1]
     asked = np.sort(wanted)  # sorted questions walk through the interests in order
     is_allocated = np.zeros(len(interests), dtype=bool)
-    place = np.searchsorted(interests, asked)
-    is_real = place < len(interests)
-    is_real[is_real] = interests[place[is_real]] == asked[is_real]
-    is_allocated[place[is_real]] = True
+    position = np.searchsorted(interests, asked)
+    is_real = position < len(interests)
+    is_real[is_real] = interests[position[is_real]] == asked[is_real]
+    is_allocated[position[is_real]] = True
     if is_real.all():
         return is_allocated, None
     first = int(np.argmax(np.isin(wanted, asked[~is_real])))
@@ -164,16 +164,16 @@ def _least_bytes(block: Block, rates: Floats, sizes: Floats, demand: Floats) -> 
     if len(each) and each.min() < each.max():
         order = np.lexsort((each, rows))
         rates, each = rates[order], each[order]
-    place = np.searchsorted(rows, np.arange(len(demand) + 1))
-    end, place = place[1:], place[:-1].copy()
+    position = np.searchsorted(rows, np.arange(len(demand) + 1))
+    end, position = position[1:], position[:-1].copy()
     cover, missing = np.zeros(len(demand)), demand.copy()
     active = np.flatnonzero(missing > 0)
     while len(active):  # the cheapest topic of everybody, then the second of those who lack
-        taken = np.minimum(rates[place[active]], missing[active])
-        cover[active] += taken * each[place[active]]
+        taken = np.minimum(rates[position[active]], missing[active])
+        cover[active] += taken * each[position[active]]
         missing[active] -= taken
-        place[active] += 1
-        active = active[(missing[active] > 0) & (place[active] < end[active])]
+        position[active] += 1
+        active = active[(missing[active] > 0) & (position[active] < end[active])]
     return np.where(demand > 0, np.maximum(cover, smallest), 0.0)
 
 

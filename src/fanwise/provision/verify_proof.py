@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.planning.proof import Proof, ProofError
+from fanwise.planning.verify import ROUNDING
 from fanwise.provision.verify_covers import Pairs, find_forced, least_prices, tried_of
 from fanwise.provision.verify_leaves import Kind, Subscriber, price_leaves
 from fanwise.provision.verify_pairs import Block, blocks_of, demand_of
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
 SETS = ("bytes", "money", "together")
 """What shares may be of: bytes, the money for traffic, or that with rent by the byte."""
 MOST_WEIGHT = 65535
-ROUNDING = 2.0**-52
+LOST_PER_NUMBER = 2.0**-52
 """What a sum can lose by rounding, per number added up."""
-HAIR = 1e-12
 MOST_PAIRS_OF_LEAVES = 64
 """Pairs of the largest question whose plans are all looked at."""
 SOLVED_BY_PROGRAM = "exact+exact"
@@ -65,8 +65,8 @@ def proven_bound(workload: TopicWorkload, plan: Plan) -> float:
     least_bytes = least.get("bytes", 0.0)
     is_alike = market.in_price == market.out_price
     money = market.in_price * least_bytes if is_alike else least.get("money", 0.0)
-    apart = _rent(market, counts, least_bytes) + money
-    return max(apart, least.get("together", 0.0) * (1 - RELATIVE_TOLERANCE))
+    separately = _rent(market, counts, least_bytes) + money
+    return max(separately, least.get("together", 0.0) * (1 - RELATIVE_TOLERANCE))
 
 
 def _price_leaves(workload: TopicWorkload, proof: Proof, market: _Market) -> float:
@@ -265,15 +265,15 @@ def _fewest_pairs(pairs: Pairs) -> float:
     order = np.lexsort((-pairs.rate, pairs.row))
     rate = pairs.rate[order]
     bounds = np.searchsorted(pairs.row, np.arange(len(pairs.enough) + 1))
-    place, end = bounds[:-1].copy(), bounds[1:]
+    position, end = bounds[:-1].copy(), bounds[1:]
     missing, fewest = pairs.enough.copy(), 0
-    active = np.flatnonzero((missing > 0) & (place < end))
+    active = np.flatnonzero((missing > 0) & (position < end))
     while len(active):
-        missing[active] -= rate[place[active]]
-        place[active] += 1
+        missing[active] -= rate[position[active]]
+        position[active] += 1
         fewest += len(active)
-        lacks = missing[active] > HAIR * pairs.enough[active]
-        active = active[lacks & (place[active] < end[active])]
+        lacks = missing[active] > ROUNDING * pairs.enough[active]
+        active = active[lacks & (position[active] < end[active])]
     return float(fewest)
 
 
@@ -344,11 +344,11 @@ def _least_traffic(
             ends = np.searchsorted(sharing.subscriber, [block.first, block.last])
             items = slice(*ends)
             start = workload.interests.indptr[block.first]
-            place = workload.interests.indptr[sharing.subscriber[items]] + sharing.place[items]
-            topic = block.topics[place - start]
-            price[place - start] += sharing.weight[items] * of_weight[name][topic]
+            pair = workload.interests.indptr[sharing.subscriber[items]] + sharing.place[items]
+            topic = block.topics[pair - start]
+            price[pair - start] += sharing.weight[items] * of_weight[name][topic]
             least[name] += float(np.sum(least_prices(pairs, price, is_forced, tried)))
-    lost = ROUNDING * workload.num_pairs
+    lost = LOST_PER_NUMBER * workload.num_pairs
     return {name: (paid[name] + least[name]) * (1 - lost) for name in sharings}
 
 

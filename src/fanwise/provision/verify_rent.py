@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from fanwise.planning.verify import ROUNDING
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 MOST_STATES = 1_000_000
@@ -72,7 +73,7 @@ def _cheapest(room: Floats, rent: Floats, enough: float) -> float:
         if i + 1 == len(room) or not len(has):
             break
         # A hair of play: what rounding alone makes dearer is kept.
-        is_kept = paid + fill(enough - has, i + 1) * (1 - 1e-12) < best
+        is_kept = paid + fill(enough - has, i + 1) * (1 - ROUNDING) < best
         has, paid = has[is_kept], paid[is_kept]
         work += len(has)
         if len(has) > MOST_STATES or work > MOST_WORK:

@@ -12,7 +12,9 @@ when rounds change nothing. It stops at the target gap, after its work (see
 Guarantee
     Never worse than ``greedy``, and so at least ½(1 - 1/e) of the optimum for the fractional
     metric. Up to QUICK_PAIRS pairs never worse than any baseline either, whatever the time limit;
-    above, baselines are looked at as long as there is time. Every plan has a proven bound.
+    above, ``cheapest`` comes first under a time limit, ``greedy`` serves what it can within it and
+    OVERTIME, and the other baselines are looked at as long as there is time. Every plan has a
+    proven bound.
 
 Complexity
     A greedy run and the baselines; then rounds of STEPS x ITERATIONS iterations of the relaxation
@@ -28,8 +30,11 @@ References
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+from fanwise.arrays.deadlines import raised_after
 from fanwise.planning.problem import Outcome, Run
-from fanwise.select.baselines import baselines
+from fanwise.select.baselines import baselines, by_cost, take_while_fitting
 from fanwise.select.bounds import quick_proof
 from fanwise.select.greedy import greedy, served_by
 from fanwise.select.improve import drop_and_refill, round_shares
@@ -56,6 +61,8 @@ DROPS = (0.1, 0.03, 0.01)
 THRESHOLDS = (0.5, 0.9)
 WORTHWHILE = 1e-4
 """A step is repeated while it gains this much."""
+OVERTIME = 0.3
+"""Seconds that greedy may take beyond any time limit: enough for some two million pairs."""
 SMALL_PAIRS, MIDDLING_PAIRS = 20_000, 40_000
 """Instances that HiGHS is asked about first, and last."""
 
@@ -88,17 +95,38 @@ def _search_for(problem: Selection, run: Run, title: str) -> tuple[SelectionSear
     """Return a search that is over, and the greedy selection that it began with."""
     with run.progress.step(title) as step:
         search = SelectionSearch(problem, run, step, target_gap(problem, run))
-        with search.working(GREEDY_SWEEPS):
+        start = _start(search)
+        with search.until_interrupted():
+            others = baselines(problem, run)
+            while problem.num_pairs <= QUICK_PAIRS or search.has_time_for(BASELINE_SWEEPS):
+                served = next(others, None)
+                if served is None:
+                    break
+                search.consider(served)
+            _search(search)
+    return search, start
+
+
+def _start(search: SelectionSearch) -> Served:
+    """Begin with the greedy selection and a first bound; return the selection.
+
+    Where that takes long and time is limited: as far as there is time, and both at once.
+    """
+    problem, run = search.problem, search.run
+    if run.time_limit is None or problem.num_pairs <= QUICK_PAIRS:
+        with search.spending(GREEDY_SWEEPS):
             start = served_by(problem, greedy(problem))
         search.consider(start)
         search.accept(quick_proof(problem))
-        with search.until_interrupted():
-            for served in baselines(problem, run):
-                search.consider(served)
-                if problem.num_pairs > QUICK_PAIRS and not search.has_time_for(BASELINE_SWEEPS):
-                    break
-            _search(search)
-    return search, start
+        return start
+    search.consider(take_while_fitting(problem, by_cost(problem)))
+    with raised_after(run.time_left() + OVERTIME) as is_late, ThreadPoolExecutor(1) as pool:
+        proof = pool.submit(quick_proof, problem)
+        with search.spending(GREEDY_SWEEPS):
+            start = served_by(problem, greedy(problem, is_late))
+        search.consider(start)
+        search.accept(proof.result())
+    return start
 
 
 def _search(search: SelectionSearch) -> None:
@@ -115,7 +143,7 @@ def _search(search: SelectionSearch) -> None:
             return
     if not search.has_time_for(FITTING_SWEEPS):
         return
-    with search.working(FITTING_SWEEPS):
+    with search.spending(FITTING_SWEEPS):
         search.relaxation = relaxation = plain_relaxation(problem)
     search.iterate(relaxation, FIRST_ITERATIONS)
     search.prove_by_prices(relaxation)
@@ -123,7 +151,7 @@ def _search(search: SelectionSearch) -> None:
         _drop_and_refill(search, DROPS[0])
         if not search.has_time_for(FITTING_SWEEPS):
             return
-        with search.working(FITTING_SWEEPS):
+        with search.spending(FITTING_SWEEPS):
             fit_to(relaxation, search.answer)
         search.iterate(relaxation, FIRST_ITERATIONS)
         search.prove_by_prices(relaxation)
@@ -139,7 +167,7 @@ def _round(search: SelectionSearch, relaxation: Relaxation) -> None:
     for _ in range(STEPS):
         if not search.has_time_for(FITTING_SWEEPS):
             break
-        with search.working(FITTING_SWEEPS):
+        with search.spending(FITTING_SWEEPS):
             tighten(relaxation)
         search.iterate(relaxation, ITERATIONS)
         search.prove_by_prices(relaxation)
@@ -150,7 +178,7 @@ def _round(search: SelectionSearch, relaxation: Relaxation) -> None:
     for threshold in THRESHOLDS:
         if search.is_over() or not search.has_time_for(COMPLETION_SWEEPS):
             return
-        with search.working(COMPLETION_SWEEPS):
+        with search.spending(COMPLETION_SWEEPS):
             search.consider(round_shares(search.problem, relaxation, threshold))
     for share in DROPS:
         before = 0.0
@@ -161,5 +189,5 @@ def _round(search: SelectionSearch, relaxation: Relaxation) -> None:
 
 def _drop_and_refill(search: SelectionSearch, share: float) -> None:
     if search.has_time_for(COMPLETION_SWEEPS):
-        with search.working(COMPLETION_SWEEPS):
+        with search.spending(COMPLETION_SWEEPS):
             search.consider(drop_and_refill(search.problem, search.answer, share))

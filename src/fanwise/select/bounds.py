@@ -1,4 +1,19 @@
-"""Proven upper bounds on what any selection can reach."""
+"""Proven upper bounds on what any selection can reach.
+
+Guarantee
+    No selection within the capacity reaches more, whoever lacks no more than the tolerance counting
+    as satisfied.
+
+Complexity
+    One pass over the pairs and a sort for the bounds without iterations; the relaxation adds a
+    fixed number of iterations, each two passes over the pairs.
+
+References
+----------
+    V. Setty, G. Kreitz, G. Urdaneta, R. Vitenberg, M. van Steen: Maximizing the number of satisfied
+    subscribers in pub/sub systems under capacity constraints, Alg. 3. IEEE INFOCOM 2014. The
+    knapsack and the relaxation are our own.
+"""
 
 from __future__ import annotations
 

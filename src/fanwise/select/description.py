@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanwise.planning.family import Algorithm, Curve, Family, Metric, Objective
+from fanwise.planning.family import Algorithm, Curve, Engine, Family, Metric, Objective
 from fanwise.planning.parameter import TAU, Axis, Parameter
 from fanwise.planning.values import NAMES, PLAN, amount, number, one_of, whole_number
 
@@ -137,7 +137,14 @@ DESCRIPTION = Family(
         "free_changes": "needs the plan that is free to change, which the proof holds",
         "net_bound": "needs a proof",
     },
-    engines={"spark": "fanwise.distributed.select:solve_on_spark"},
+    engines={
+        "spark": Engine(
+            "fanwise.distributed.select:solve_on_spark",
+            algorithms={"algorithm": ("greedy",)},
+            stands_in={"algorithm": "greedy"},
+            takes=("tau", "capacity", "metric"),
+        )
+    },
     explain="fanwise.select.explain.explain:explain",
     explains={
         "topic": "its cost and benefit, how it ranks among the offloaded topics, and how many "

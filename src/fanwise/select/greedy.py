@@ -11,6 +11,8 @@ refreshed before every choice, which equals computing all anew.
 
 Ratios that agree to seven digits tie; ties go to the smaller id.
 
+A run that is ended early has served what the whole one serves first, which keeps the capacity.
+
 Guarantee
     Fractional: at least ½(1 - 1/e) of the optimum. Binary: no constant factor; the paper shows why.
 
@@ -33,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray
+from fanwise.arrays.deadlines import Flag, lowered_flag
 from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
 from fanwise.planning.problem import Outcome, Run
 from fanwise.select.problem import Selection
@@ -71,13 +74,13 @@ def served_by(problem: Selection, trajectory: Trajectory) -> npt.NDArray[np.bool
     return served
 
 
-def greedy(problem: Selection) -> Trajectory:
-    """Return the greedy run for the problem's metric."""
+def greedy(problem: Selection, is_late: Flag | None = None) -> Trajectory:
+    """Return the greedy run for the problem's metric, as far as it gets before it is late."""
     if problem.metric == "binary":
-        return greedy_binary(problem)
+        return greedy_binary(problem, is_late=is_late)
     with ThreadPoolExecutor(2) as pool:  # kernels hold no interpreter lock
-        plain = pool.submit(greedy_fractional, problem, by_cost=False)
-        by_cost = pool.submit(greedy_fractional, problem, by_cost=True)
+        plain = pool.submit(greedy_fractional, problem, by_cost=False, is_late=is_late)
+        by_cost = pool.submit(greedy_fractional, problem, by_cost=True, is_late=is_late)
         runs = plain.result(), by_cost.result()
     return runs[is_better(runs[1].total, runs[0].total)]
 
@@ -113,6 +116,7 @@ def greedy_binary(
     served: npt.NDArray[np.bool_] | None = None,
     *,
     price: FloatArray | None = None,
+    is_late: Flag | None = None,
 ) -> Trajectory:
     """Alg. 2, or its continuation from topics that are served already.
 
@@ -152,6 +156,7 @@ def greedy_binary(
         kernels.LEVEL,
         most_within(problem.limit),
         used,
+        lowered_flag() if is_late is None else is_late,
     )
     return Trajectory(order, used_after, satisfied / scale)
 
@@ -162,6 +167,7 @@ def greedy_fractional(
     *,
     by_cost: bool,
     price: FloatArray | None = None,
+    is_late: Flag | None = None,
 ) -> Trajectory:
     """Alg. 5 of type R (``by_cost``) or G, or its continuation from what is served already.
 
@@ -190,6 +196,7 @@ def greedy_fractional(
             entries,
             most_within(problem.limit),
             used,
+            lowered_flag() if is_late is None else is_late,
         )
     )
 
@@ -211,7 +218,7 @@ def continue_from(
 
 
 def share_scale(problem: Selection) -> float:
-    """The power of two that shares are counted in: as fine as sums of them fit 62 bits.
+    """Return the power of two that shares are counted in: as fine as sums of them fit 62 bits.
 
     Never finer than 2^-44, so that only topics with very many followers need a look.
     """

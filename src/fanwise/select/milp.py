@@ -154,21 +154,21 @@ class _Solver:
         return [Row(topics, np.ones(len(topics)), len(topics) - 1.0)]
 
     def _falsely_satisfied(self, served: Served, claimed: FloatArray) -> list[Row]:
-        """Who lacks a hair needs a topic outside of what it has: a knapsack-cover inequality."""
+        """Return a knapsack-cover inequality for whoever lacks a hair: it needs another topic."""
         problem = self._problem
         if problem.metric != "binary":
             return []
         is_satisfied = problem.satisfaction(served)[self._wanting] > 0
         num_topics, (indptr, interests) = problem.workload.num_topics, problem.workload.interests
         rows = []
-        for place in np.flatnonzero(~is_satisfied & (claimed > 0.5)).tolist():
-            subscriber = self._wanting[place]
+        for index in np.flatnonzero(~is_satisfied & (claimed > 0.5)).tolist():
+            subscriber = self._wanting[index]
             topics = interests[indptr[subscriber] : indptr[subscriber + 1]]
             rates = problem.workload.rates[topics]
             lack = problem.demand[subscriber] * ENOUGH - rates[served[topics]].sum()
             outside = ~served[topics]
             share = np.minimum(1.0, rates[outside] / lack) if lack > 0 else np.ones(outside.sum())
-            variables = np.append(topics[outside].astype(np.int64), num_topics + place)
+            variables = np.append(topics[outside].astype(np.int64), num_topics + index)
             rows.append(Row(variables, np.append(-share, 1.0), 0.0))
         return rows
 

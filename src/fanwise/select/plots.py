@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter
 
 from fanwise.select.explain.shortages import bin_edges, bin_label
 from fanwise.select.greedy_curve import Curve, greedy_curve
-from fanwise.select.problem import Selection, posed_by, served_topics
+from fanwise.select.problem import Selection, served_topics
 from fanwise.workload.plot_style import (
     BLUE,
     GREEN,
@@ -38,7 +38,7 @@ def figures(workload: TopicWorkload, plan: Plan) -> dict[str, Figure]:
     """Return every picture of a selection, the main one first."""
     plan.check_made_for(workload)
     served = served_topics(plan.tables["topics"], workload.num_topics)
-    problem = posed_by(workload, plan.parameters)
+    problem = Selection.state_from(workload, plan.parameters)
     pictures = {
         "Served and offloaded topics": plot_topics(workload, served),
         "Satisfied subscribers by number of subscriptions": plot_satisfied(problem, served),

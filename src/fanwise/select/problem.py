@@ -230,23 +230,21 @@ class Selection(Problem):
         """Return the objective less the price of the changes: what is maximised."""
         return self.value(served) - (self.change_price or 0.0) * self.num_changes(served)
 
-    def parameters(self) -> dict[str, Any]:
+    def resolved(self) -> dict[str, Any]:
+        """Return the capacity in cost units, and what is recorded where there is something."""
         limit, percent = self._capacity
-        parameters: dict[str, Any] = {
-            "tau": self.tau,
+        return {
             "capacity": limit,
             "capacity_percent": percent,
-            "metric": self.metric,
-        }
-        previous = self.previous.plan if isinstance(self.previous, Previous) else None
-        asked = {
             "pin": list(self.pin) or None,
             "exclude": list(self.exclude) or None,
-            "previous": previous,
-            "max_changes": self.max_changes,
-            "change_price": self.change_price,
+            "previous": self.previous.plan if isinstance(self.previous, Previous) else None,
         }
-        return parameters | {name: value for name, value in asked.items() if value is not None}
+
+    @classmethod
+    def restored(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the question without a previous plan: of that one, plans record the id alone."""
+        return dict.fromkeys(("previous", "max_changes", "change_price"))
 
     def delivered(self, served: Served) -> FloatArray:
         """Events per period that each subscriber gets from the served topics."""
@@ -337,18 +335,6 @@ class Selection(Problem):
         if self.was_served is not None:
             columns["was_served"] = self.was_served
         return pa.table(columns)
-
-
-def posed_by(workload: TopicWorkload, parameters: Mapping[str, Any]) -> Selection:
-    """Return the problem that a plan with these parameters answers, but for a previous plan."""
-    return Selection(
-        workload,
-        tau=parameters["tau"],
-        capacity=parameters["capacity"],
-        metric=parameters["metric"],
-        pin=parameters.get("pin") or (),
-        exclude=parameters.get("exclude") or (),
-    )
 
 
 def served_topics(table: pa.Table, num_topics: int) -> npt.NDArray[np.bool_]:

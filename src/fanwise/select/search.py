@@ -27,7 +27,7 @@ from fanwise.select.proving.certificate import certify, rest_on_solver, smaller
 from fanwise.select.relaxing.relaxation import Relaxation
 from fanwise.select.rounding import claimed, rounded_down
 
-ROUNDING = 1e-8
+NO_GAP = 1e-8
 """Gaps below this are none: thresholds and sums are as blurred."""
 DEFAULT_GAP = 1e-4
 TINY_PAIRS = 150
@@ -112,7 +112,7 @@ class SelectionSearch(Search[Served]):
     def gap(self) -> float | None:
         """Certified gap of the best selection, but for rounding."""
         found = super().gap
-        return found if found is None or found > ROUNDING else 0.0
+        return found if found is None or found > NO_GAP else 0.0
 
     @property
     def is_close_enough(self) -> bool:
@@ -126,7 +126,7 @@ class SelectionSearch(Search[Served]):
             return self.is_close_enough
         bound = max(rounded_down(self.problem, self.solver_bound), self.value)
         gap = certified_gap(self.value, bound, is_feasible=True)
-        return gap is not None and gap <= max(self.target, ROUNDING)
+        return gap is not None and gap <= max(self.target, NO_GAP)
 
     def consider(self, served: Served) -> bool:
         """Take a selection if it keeps every limit and is better; say whether it is."""
@@ -142,7 +142,7 @@ class SelectionSearch(Search[Served]):
         return self.prove(Bound(rounded_down(self.problem, relaxation.bound())))
 
     @contextmanager
-    def working(self, sweeps: float) -> Iterator[None]:
+    def spending(self, sweeps: float) -> Iterator[None]:
         """Count what a block does as so many sweeps, and learn how long they take."""
         begun = time.perf_counter()
         yield
@@ -155,7 +155,7 @@ class SelectionSearch(Search[Served]):
         for _ in range(count):
             if not self.has_time_for(1):
                 return
-            with self.working(1):
+            with self.spending(1):
                 relaxation.iterate(1)
 
     def has_time_for(self, sweeps: float) -> bool:

@@ -32,7 +32,7 @@ def topic_benefit(
 
 @kernel
 def smallest_rates(indptr: LongArray, interests: IntArray, rates: FloatArray) -> FloatArray:
-    """The smallest rate among each subscriber's topics; 0 without topics. Changes nothing."""
+    """Return the smallest rate of each subscriber's topics; 0 without topics. Changes nothing."""
     smallest = np.zeros(len(indptr) - 1)
     for subscriber in range(len(indptr) - 1):
         if indptr[subscriber] < indptr[subscriber + 1]:
@@ -51,7 +51,10 @@ def topic_profits(
     demand: FloatArray,
     weight: FloatArray,
 ) -> FloatArray:
-    """What each topic alone gives: the sum of weight x min(1, rate / tau_v). Changes nothing."""
+    """Return what each topic alone gives: the sum of weight x min(1, rate / tau_v).
+
+    Changes nothing.
+    """
     profits = np.zeros(len(rates))
     for topic in range(len(rates)):
         profits[topic] = topic_benefit(topic, rates[topic], indptr, followers, demand, weight)

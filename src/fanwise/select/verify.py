@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fanwise.planning.verify import Check, expect, expect_equal, expect_metric, is_close
+from fanwise.planning.verify import ROUNDING, Check, expect, expect_equal, expect_metric, is_close
 from fanwise.select.verify_proof import evaluate
 from fanwise.select.verify_question import (
     Question,
@@ -39,7 +39,7 @@ def checks(workload: TopicWorkload, plan: Plan) -> Iterator[Check]:
     served = _flags(table, "served", topic)
     stated = np.full(workload.num_topics, np.nan)
     stated[topic] = table.column("cost").to_numpy(zero_copy_only=False)
-    wrong = ~np.isclose(stated, question.cost, rtol=RELATIVE_TOLERANCE, atol=1e-12)
+    wrong = ~np.isclose(stated, question.cost, rtol=RELATIVE_TOLERANCE, atol=ROUNDING)
     yield expect("cost", not wrong.any(), _first_wrong(workload, wrong, stated, question.cost))
 
     yield from _check_capacity(plan, question, served)
@@ -92,7 +92,7 @@ class _Reached(NamedTuple):
     satisfied: int
 
 
-EDGE = 1e-12
+EDGE = ROUNDING
 """Whoever is so close to being satisfied is or is not, as sums are rounded."""
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.planning.proof import ProofError
+from fanwise.planning.verify import ROUNDING
 from fanwise.select.verify_question import COUNTED, Question, blocks, read_question
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
@@ -31,7 +32,7 @@ Flags = npt.NDArray[np.bool_]
 Sets = npt.NDArray[np.uint8]
 Parts = list[npt.NDArray[np.uint8]]
 
-ENOUGH = 1 - RELATIVE_TOLERANCE - 1e-12
+ENOUGH = 1 - RELATIVE_TOLERANCE - ROUNDING
 """Who has less than this share of its demand is not satisfied, however sums are rounded."""
 MOST_SETS = 8
 MOST_SOLVED_PAIRS = {"exact": 200_000, "best": 40_000}
@@ -138,10 +139,8 @@ def _profits(
         paid = prices[rows] * np.where(
             total[rows] == 0, 1.0, part[rows] / np.maximum(total[rows], 1)
         )
-        for first, last, topics, places, starts in blocks(question.indptr, question.indices, rows):
-            inside = (
-                None if sets is None else (sets[places] >> np.uint8(k) & np.uint8(1)).view(bool)
-            )
+        for first, last, topics, pairs, starts in blocks(question.indptr, question.indices, rows):
+            inside = None if sets is None else (sets[pairs] >> np.uint8(k) & np.uint8(1)).view(bool)
             block = _Block(
                 question.rates[topics],
                 question.demand[rows[first:last]] * ENOUGH,
@@ -150,7 +149,7 @@ def _profits(
             )
             slopes, constants = slopes_of(block, inside)
             slopes *= block.spread(paid[first:last])
-            paid_for[places] += slopes
+            paid_for[pairs] += slopes
             if constants is not None:
                 remains += float(np.sum(paid[first:last] * constants))
     return _by_topic(question, paid_for), remains

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.errors import VerificationError
+from fanwise.planning.verify import ROUNDING
 from fanwise.workload.topic import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Question:
         for first, last, topics, _, starts in blocks(self.indptr, self.indices, needing):
             least[first:last] = np.minimum.reduceat(self.rates[topics], starts)
         ascending = np.sort(np.maximum(self.demand[needing], least))
-        reach = self.capacity * (1 + RELATIVE_TOLERANCE) / (1 - RELATIVE_TOLERANCE - 1e-12)
+        reach = self.capacity * (1 + RELATIVE_TOLERANCE) / (1 - RELATIVE_TOLERANCE - ROUNDING)
         affordable = np.cumsum(ascending) <= reach
         return float(np.count_nonzero(affordable) + (0 if self.is_binary else 1))
 
@@ -226,7 +227,7 @@ def blocks(
 ) -> Iterator[tuple[int, int, npt.NDArray[np.int32], Any, npt.NDArray[np.int64]]]:
     """Yield blocks of chosen subscribers, each with at least one topic.
 
-    First and last of them, their topics, the places of these pairs, and where in the block each
+    First and last of them, their topics, which pairs these are, and where in the block each
     subscriber's topics start.
     """
     degree = indptr[chosen + 1] - indptr[chosen]
@@ -237,10 +238,10 @@ def blocks(
         last = max(first + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
         starts = ends[first:last] - degree[first:last] - before
         low, high = int(indptr[chosen[first]]), int(indptr[chosen[last - 1] + 1])
-        places: Any = slice(low, high)
+        pairs: Any = slice(low, high)
         if high - low != int(ends[last - 1]) - before:  # some in between are not chosen
             offsets = indptr[chosen[first:last]] - starts
-            places = np.repeat(offsets, degree[first:last])
-            places += np.arange(len(places))
-        yield first, last, indices[places], places, starts
+            pairs = np.repeat(offsets, degree[first:last])
+            pairs += np.arange(len(pairs))
+        yield first, last, indices[pairs], pairs, starts
         first = last

@@ -160,6 +160,8 @@ class AuditEntry:
         A verb: ``approve``, ``reject``, ``roll-back``, ``apply``, ``pin`` …
     about
         The hash of a decision, or what else it was done to.
+    token
+        Id of the token that was used; None where none was.
     """
 
     at: int
@@ -168,3 +170,4 @@ class AuditEntry:
     about: str
     note: str = ""
     number: int = 0
+    token: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from dataclasses import dataclass
@@ -63,11 +64,17 @@ class StateFolder:
         return self.path / "workloads"
 
     def make(self) -> None:
-        """Make the folder, for its owner alone: it holds hashes of tokens."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        os.chmod(self.path, 0o700)
+        """Make the folder, for its owner alone; one that is there stays as open as it is."""
+        if not self.path.is_dir():
+            self.path.mkdir(parents=True)
+            os.chmod(self.path, 0o700)
         for folder in (self.spool, self.plans, self.workloads):
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+    def protect_store(self) -> None:
+        """Have the store readable for its owner alone: it holds digests of tokens."""
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self.store, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 class StateLock:

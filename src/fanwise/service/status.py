@@ -21,6 +21,9 @@ class Input:
         Events dropped by their ids, and messages that the broker sent again, since the receiver
         started.
     lag
+        Seconds between the newest event that was counted and now; None before the first. It grows
+        while counting is behind, and while nothing is published.
+    idle
         Seconds since the last batch with input ended.
     backlog
         Bytes that wait to be counted.
@@ -35,7 +38,8 @@ class Input:
     duplicates: int = 0
     redelivered: int = 0
     received: int = 0
-    lag: float = 0.0
+    lag: float | None = None
+    idle: float = 0.0
     backlog: int = 0
     batch: int = -1
     batch_seconds: float = 0.0

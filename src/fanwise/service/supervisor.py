@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fanwise.errors import FanwiseError, InputError
-from fanwise.service.analyzer.deciding import Analyzer, Decided, InForce
+from fanwise.errors import FanwiseError
+from fanwise.service.analyzer.deciding import Analyzer, Decided
 from fanwise.service.analyzer.forecasting import DAY
-from fanwise.service.analyzer.recalling import recall_decided
+from fanwise.service.analyzer.silent import InForce
 from fanwise.service.analyzer.workloads import Traffic
+from fanwise.service.checking import check_source
 from fanwise.service.configuration.model import Configuration, MqttSource
 from fanwise.service.executor.applying import Assessment, Executor
+from fanwise.service.executor.errors import OutputError
 from fanwise.service.monitor.ledger import NEVER, Ledger
 from fanwise.service.monitor.receiver import ReceiverProcess, ReceiverStatus
 from fanwise.service.monitor.snapshot import read_snapshot
@@ -39,22 +41,29 @@ from fanwise.service.store.retention import Retention, remove_old
 from fanwise.service.store.rows import WindowTotals
 from fanwise.service.store.store import Store
 from fanwise.service.store.waiting import retrying
-from fanwise.service.tls import check_served, trust
 from fanwise.workload.topic.files import write_workload
 
 if TYPE_CHECKING:
     from fanwise.service.monitor.stream import Stream
 
+__all__ = ["Health", "Latest", "Listener", "Supervisor", "check_source"]
+
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 """Between two looks for closed windows."""
 TICK_SECONDS = 1.0
 """Between two looks at the executor, the stream and the receiver."""
+RETRY_SECONDS = 1.0
+"""Before a window is tried again that could not be decided; it doubles."""
 RESTART_SECONDS = 10.0
 """Between two attempts to start a stream that ended."""
 TIDY_SECONDS = 600.0
 """Between two removals of what is too old."""
+LONGEST_PAUSE = 60.0
+"""Most seconds between two attempts to decide the same window."""
+MOST_ATTEMPTS = 5
+"""Attempts to decide a window, after which its decision is that there is none."""
 
 
 @dataclass
@@ -84,11 +93,6 @@ class Latest:
         with self.lock:
             self.decided = decided
 
-    def put_first(self, decided: Decided) -> None:
-        """Put what is known from before, unless something was decided since."""
-        with self.lock:
-            self.decided = self.decided or decided
-
     def get(self) -> Decided | None:
         with self.lock:
             return self.decided
@@ -103,8 +107,8 @@ class Listener:
     def note_delivered(self, foretold: float, delivered: float) -> None:
         """Hear what a decision was worth on what came, and what was foretold."""
 
-    def note_failure(self, output: str) -> None:
-        """Hear of an output that could not be told."""
+    def note_failure(self, output: str, kind: str) -> None:
+        """Hear of an output that could not be told, and why in a word."""
 
 
 class Supervisor:
@@ -150,11 +154,14 @@ class Supervisor:
         self.stream: Stream | None = None
         self._spark: Any = None
         self._closed = threading.Event()
-        self._last_end = self._find_last_end()
+        self._last_end = retrying(self._find_last_end, self.stopping, on_wait=self._note_store)
         self._ticked = self._tidied = self._restarted = 0.0
+        self._attempts, self._not_before = 0, 0.0
 
     def _open_store(self) -> Store:
         url = self.configuration.store.url
+        if url is None:
+            self.folder.protect_store()
         return Store(self.folder.store if url is None else url)
 
     def start(self) -> None:
@@ -182,14 +189,15 @@ class Supervisor:
     def run(self) -> None:
         """Run until :attr:`stopping` is set."""
         while not self.stopping.is_set():
-            self._closed.wait(LOOK_SECONDS)
+            self._closed.wait(POLL_SECONDS)
             self._closed.clear()
             self.step()
 
     def step(self) -> None:
         """Look once at everything that may need something."""
-        self._guard("analyzer", self.decide_closed)
         now = time.monotonic()
+        if now >= self._not_before:
+            self._guard("analyzer", self.decide_closed)
         if now - self._ticked >= TICK_SECONDS:
             self._ticked = now
             self._guard("executor", self.executor.tick)
@@ -220,8 +228,27 @@ class Supervisor:
             if self.stopping.is_set():
                 return
             if not self.store.is_decided(window):
-                self._decide(window)
+                self._attempt(window)
             self._last_end = window.end
+
+    def _attempt(self, window: Window) -> None:
+        """Decide a window; one that cannot be decided does not hold up those that follow it."""
+        try:
+            self._decide(window)
+        except (StoreUnavailable, OSError):
+            self._not_before = time.monotonic() + RETRY_SECONDS  # it may pass
+            raise
+        except Exception as error:
+            self._attempts += 1
+            if self._attempts < MOST_ATTEMPTS:
+                pause = min(RETRY_SECONDS * 2**self._attempts, LONGEST_PAUSE)
+                self._not_before = time.monotonic() + pause
+                raise
+            log.exception("the window from %s cannot be decided", _say_time(window))
+            why = f"it could not be decided: {type(error).__name__}: {error}"
+            self._put(self.analyzer.give_up(window, self.in_force(window), why))
+        self._attempts, self._not_before = 0, 0.0
+        self.health.store = ""
 
     def _decide(self, window: Window) -> None:
         started = time.perf_counter()
@@ -233,50 +260,61 @@ class Supervisor:
         pins = self.store.pins()
         decided = self.analyzer.decide(
             closed,
-            self.in_force(),
+            self.in_force(window),
             pin=[one.topic for one in pins if one.kind == "pin"],
             exclude=[one.topic for one in pins if one.kind == "exclude"],
         )
         if decided.plan is not None:
             self._save(decided)
-        decision = self.executor.submit(
-            decided.decision,
-            decided.changes,
-            decided.served.to_pylist(),
-            Assessment(decided.kept, decided.hold),
-        )
+        decision = self._put(decided)
         self.latest.put(decided)
         log.info(
             "window from %s: value %s, bound %s, %d changes, %s; %.2f s",
-            datetime.fromtimestamp(window.start / 1e6, UTC).isoformat(" ", "seconds"),
+            _say_time(window),
             decision.value,
             decision.bound,
             decision.changes,
             decision.state,
             time.perf_counter() - started,
         )
-        self.listener.note_decision(decision)
 
-    def in_force(self) -> InForce | None:
+    def _put(self, decided: Decided) -> Decision:
+        """Hand a decision to the executor; return what became of it."""
+        decision = self.executor.submit(
+            decided.decision,
+            decided.changes,
+            decided.served.to_pylist(),
+            Assessment(decided.kept, decided.hold, decided.must),
+        )
+        self.listener.note_decision(decision)
+        return decision
+
+    def in_force(self, window: Window | None = None) -> InForce | None:
         """Return what changes are counted against.
 
-        That is what is obeyed; in mode dry-run, where nothing is, the decision before.
+        That is what is obeyed; in mode dry-run, where nothing is, the last decision that would be.
+
+        Parameters
+        ----------
+        window
+            The one to decide: which topics were heard not long before its end.
         """
         current = self.store.current()
         if current is None and self.executor.mode == "dry-run":
-            newest = self.store.newest()
-            current = None if newest is None or newest.state == "failed" else newest
+            current = self.store.newest_standing()
         if current is None:
             return None
-        served = self.store.served_by(current.hash)
-        return InForce(current.hash, pa.array(served or (), pa.string()))
+        served = self.store.served_by(current.hash) or ()
+        heard: frozenset[str] = frozenset()
+        if window is not None:
+            since = window.end - int(self.configuration.decide.keep_silent * 1e6)
+            heard = frozenset(served) & self.ledger.heard_since(since)
+        return InForce(current.hash, pa.array(served, pa.string()), heard)
 
     def _compare_forecast(self, closed: Any) -> None:
         """Tell the decision before what it was worth on what really came."""
-        before = self.store.newest()
-        if before is None or before.delivered is not None or before.state == "failed":
-            return
-        if before.window.end > closed.window.start:
+        before = self.store.newest_before(closed.window.start)
+        if before is None or before.delivered is not None:
             return
         served = pa.array(self.store.served_by(before.hash) or (), pa.string())
         value = self.analyzer.delivered_value(closed, served)
@@ -287,16 +325,6 @@ class Supervisor:
     def plan_folder(self, decision: Decision) -> Path:
         """Return where the plan of a decision is, if it is still kept."""
         return self.folder.plans / _name(decision.window, decision.hash)
-
-    def last_decided(self) -> Decided | None:
-        """Return what was decided last; after a restart as it was kept, if it was."""
-        decided = self.latest.get()
-        if decided is None and (newest := self.store.newest()) is not None:
-            name = _name(newest.window, newest.hash)
-            decided = recall_decided(newest, self.folder.plans / name, self.folder.workloads / name)
-            if decided is not None:
-                self.latest.put_first(decided)
-        return decided
 
     def _save(self, decided: Decided) -> None:
         if decided.plan is None:
@@ -319,7 +347,8 @@ class Supervisor:
     def _find_last_end(self) -> int:
         """Return the end of the last window that was decided before all undecided ones."""
         windows = self.ledger.windows_after()
-        undecided = next((one for one in windows if not self.store.is_decided(one)), None)
+        decided = self.store.decided_among(windows)
+        undecided = next((one for one in windows if one not in decided), None)
         if undecided is not None:
             return undecided.end - 1
         return windows[-1].end if windows else self.ledger.totals()["closed_through"]
@@ -390,7 +419,8 @@ class Supervisor:
             duplicates=receiver.doubles,
             redelivered=receiver.again,
             received=receiver.received,
-            lag=time.monotonic() - stream.last_input,
+            lag=self._lag(totals["last"]),
+            idle=time.monotonic() - stream.last_input,
             backlog=bytes_waiting(self.folder.spool),
             batch=totals["batch"],
             batch_seconds=stream.batch_seconds,
@@ -398,6 +428,11 @@ class Supervisor:
             subscriptions=totals["subscriptions"],
             last=totals["last"] if totals["last"] > NEVER else None,
         )
+
+    @staticmethod
+    def _lag(last: int) -> float | None:
+        """Return how old the newest counted event is, in seconds; None before the first."""
+        return max(0.0, (_now() - last) / 1e6) if last > NEVER else None
 
     # Looking after things
 
@@ -414,24 +449,27 @@ class Supervisor:
             setattr(self.health, part, f"{type(error).__name__}: {error}")
             log.exception("%s", part)
         else:
+            if part == "executor":  # it has asked the store
+                self.health.store = ""
             if part != "stream":
                 setattr(self.health, part, "")
-            self.health.store = ""
 
-    def _note_attempt(self, output: str, error: str | None) -> None:
+    def _note_attempt(self, output: str, error: OutputError | None) -> None:
         if error is not None:
-            self.listener.note_failure(output)
+            self.listener.note_failure(output, error.kind)
 
     def _note_store(self, error: StoreUnavailable) -> None:
         self.health.store = str(error)
 
     def _tidy(self) -> None:
         """Remove what is too old."""
+        # What is on this disk first: it must not fill up while the store is away.
+        prune(archive_of(self.folder.spool), self.configuration.monitor.spool_keep)
+        through = min(self.ledger.totals()["closed_through"], self._last_end)
+        silent = int(self.configuration.decide.keep_silent * 1e6)
+        self.ledger.forget(through - self._span_needed(), through - silent)
         keeping = self.configuration.store
         remove_old(self.store, Retention(keeping.keep, keeping.keep_decisions), _now())
-        prune(archive_of(self.folder.spool), self.configuration.monitor.spool_keep)
-        through = self.ledger.totals()["closed_through"]
-        self.ledger.forget(min(through, self._last_end) - self._span_needed())
 
     def _span_needed(self) -> int:
         """Return how far back forecasts look, in microseconds."""
@@ -446,6 +484,10 @@ def _name(window: Window, hash: str) -> str:
     return f"{window.end:020d}-{window.start:020d}-{hash[:16]}"
 
 
+def _say_time(window: Window) -> str:
+    return datetime.fromtimestamp(window.start / 1e6, UTC).isoformat(" ", "seconds")
+
+
 def _keep_newest(folder: Path, count: int) -> None:
     for old in sorted(folder.iterdir())[: -count or None]:
         shutil.rmtree(old, ignore_errors=True)
@@ -453,27 +495,3 @@ def _keep_newest(folder: Path, count: int) -> None:
 
 def _now() -> int:
     return time.time_ns() // 1000
-
-
-def check_source(configuration: Configuration) -> None:
-    """Refuse what can be known to be wrong before anything is started.
-
-    Raises
-    ------
-    InputError
-        In one line.
-    """
-    source = configuration.source
-    if source.kind == "folder":
-        for name in ("publications", "subscriptions"):
-            path = getattr(source, name)
-            if path is not None and "://" not in path and not Path(path).is_dir():
-                raise InputError(f"source.{name}: there is no folder {path}; make it first.")
-    if source.kind == "mqtt" and source.tls_ca is not None:
-        trust(source.tls_ca, "source.tls_ca")
-    server = configuration.server
-    if server.tls_certificate is not None and server.tls_key is not None:
-        check_served(server.tls_certificate, server.tls_key)
-    snapshot = configuration.monitor.snapshot
-    if snapshot is not None and not snapshot.exists():
-        raise InputError(f"monitor.snapshot: there is no file {snapshot}.")

@@ -161,6 +161,7 @@ def rank_links(core: FloatArray) -> RankedLinks:
     """Return the links between all brokers in the order of their cost, then of their ids."""
     count = len(core)
     low, high = (ids.astype(np.int32) for ids in np.triu_indices(count, 1))
+    # Pairs come in the order of ids, so that a stable sort breaks ties by them.
     order = np.argsort(core[low, high], kind="stable")
     low, high = low[order], high[order]
     rank = np.full((count, count), -1, dtype=np.int32)
@@ -239,6 +240,7 @@ def merge_touches(
             rates[end] = rate[sent] if is_sent else 0.0
             mine += int(is_wanted)
             sent += int(is_sent)
+            # Written before it is known to count: if it does not, the next one overwrites it.
             end += int(wants[end] or rates[end] > 0)
         indptr[user + 1] = end
     return indptr, channels[:end].copy(), wants[:end].copy(), rates[:end].copy()

@@ -10,26 +10,24 @@ attached again at the least added cost, with a heat that falls (see
 of the gap.
 
 Guarantee
----------
-No load above the capacities is larger than under any of the paper's algorithms with the same seed,
-and where it is the same the cost is no higher. Without a time limit that holds up to ``MOST_PAIRS``
-pairs of a user and a broker; up to ``FEW_PAIRS`` also for the other starts of migration and for a
-tree per publisher; above ``MOST_PAIRS`` for packing and random alone, as the others would take
-minutes. With a time limit it holds, whatever the limit, for packing, random, and all that takes at
-most ``QUICK_STEPS`` steps, half a second or so, which is everything up to about 300 users, 15
-brokers and 100 channels. What takes longer is run where it is expected to fit into the time that is
-left.
+    No load above the capacities is larger than under any of the paper's algorithms with the same
+    seed, and where it is the same the cost is no higher. Without a time limit that holds up to
+    ``MOST_PAIRS`` pairs of a user and a broker; up to ``FEW_PAIRS`` also for the other starts of
+    migration and for a tree per publisher; above ``MOST_PAIRS`` for packing and random alone, as
+    the others would take minutes. With a time limit it holds, whatever the limit, for packing,
+    random, and all that takes at most ``QUICK_STEPS`` steps, half a second or so, which is
+    everything up to about 300 users, 15 brokers and 100 channels. What takes longer is run where it
+    is expected to fit into the time that is left.
 
 Complexity
-----------
-It stops after work in proportion to the number of users, up to a limit, so that the same seed gives
-the same plan on any machine; or at the gap or the time limit that was asked for. A time limit
-includes the bound and its certificate.
+    It stops after work in proportion to the number of users, up to a limit, so that the same seed
+    gives the same plan on any machine; or at the gap or the time limit that was asked for. A time
+    limit includes the bound and its certificate.
 
 References
 ----------
-Ruin and recreate: G. Schrimpf et al., Record breaking optimization results using the ruin and
-recreate principle, Journal of Computational Physics 159, 2000.
+    Ruin and recreate: G. Schrimpf et al., Record breaking optimization results using the ruin and
+    recreate principle, Journal of Computational Physics 159, 2000.
 """
 
 from __future__ import annotations

@@ -9,14 +9,16 @@ broker costs its access and at least those trees for what it publishes; under ca
 brokers (:mod:`fanwise.wire.proving.access_prices`) bound the sum over all users.
 
 Guarantee
----------
-No attachment within the capacities costs less, whether C2 is by spanning trees, by Steiner trees or
-by the one tree of the brokers.
+    No attachment within the capacities costs less, whether C2 is by spanning trees, by Steiner
+    trees or by the one tree of the brokers.
 
 Complexity
+    O(users x brokers) for each of a few sweeps of prices, O(brokers^3) for trees, and up to
+    ``MOST_STEPS`` steps for the other bound.
+
+References
 ----------
-O(users x brokers) for each of a few sweeps of prices, O(brokers^3) for trees, and up to
-``MOST_STEPS`` steps for the other bound.
+    Our own. Y. Zhao, J. Wu (IEEE SECON 2011) prove no bound.
 """
 
 from __future__ import annotations
@@ -27,15 +29,12 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, ROUNDING, most_within
 from fanwise.planning.problem import Run
 from fanwise.wire.arrays import WiringArrays
 from fanwise.wire.proving.access_prices import price_brokers, priced_capacity
 from fanwise.wire.proving.gathering_bound import gathering_bound, gathering_steps
 from fanwise.wire.proving.tree_bounds import cheapest_trees, rooted_trees
-
-ROUNDING = 1e-12
-"""Relative: sums in another order may differ by less."""
 
 LEAST_RADII, RADII_PER_ID = 1_000, 3
 """Radii that a certificate may have anyway, and for each user, channel and broker."""
@@ -143,6 +142,7 @@ def brokers_needed(arrays: WiringArrays) -> LongArray:
     users = np.repeat(np.arange(arrays.num_users), np.diff(arrays.indptr))
     weights = np.where(arrays.wants, arrays.demand[users], 0.0)
     demand = np.bincount(arrays.channels, weights=weights, minlength=arrays.num_channels)
+    # The largest brokers first; loads may pass capacities by the tolerance, and sums by rounding.
     holds = np.cumsum(np.sort(arrays.capacity)[::-1]) * (1 + 2 * RELATIVE_TOLERANCE)
     needed = np.searchsorted(holds, demand, side="left") + 1
     return np.minimum(needed, arrays.num_brokers)

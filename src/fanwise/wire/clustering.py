@@ -10,19 +10,17 @@ smaller id; for pairs the smaller ids. The ratio of no traffic is 0, of traffic 
 infinite.
 
 Guarantee
----------
-None on the cost: the paper proves no factor.
+    None on the cost: the paper proves no factor.
 
 Complexity
-----------
-O(touches x brokers) for the second step. The first looks at pairs in the order of a bound on their
-ratio and stops where that is below the best: O(users^2 x channels) at worst, a few pairs per broker
-where link costs differ.
+    O(touches x brokers) for the second step. The first looks at pairs in the order of a bound on
+    their ratio and stops where that is below the best: O(users^2 x channels) at worst, a few pairs
+    per broker where link costs differ.
 
 References
 ----------
-Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe overlays.
-IEEE SECON 2011, Algorithm 2.
+    Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe
+    overlays. IEEE SECON 2011, Algorithm 2.
 """
 
 from __future__ import annotations
@@ -155,6 +153,8 @@ def best_pair(
         cheapest = min(cheapest, cost[user])
     reach = np.empty(len(left))
     for i in range(len(left)):
+        # No pair of a user has a larger ratio than its most traffic over the cheapest two hops: by
+        # falling bounds, both loops below can end at the first one under the best ratio.
         reach[i] = -ratio_of(most[left[i]] * LOOSE, cost[left[i]] + cheapest)
     order = np.argsort(reach)
     best, low, high, looked = 0.0, -1, -1, 0

@@ -1,18 +1,18 @@
 """The optimum by branch and bound, for up to twenty users and eight brokers.
 
 Guarantee
----------
-The optimum, or a plan within the gap that was asked for. Out of time it is the best attachment so
-far with a bound on all others; before any within capacity is found, it is that of greedy packing.
+    The optimum, or a plan within the gap that was asked for. Out of time it is the best attachment
+    so far with a bound on all others; before any within capacity is found, it is that of greedy
+    packing.
 
 Complexity
-----------
-See :mod:`fanwise.wire.branching.branch_and_bound`. Twenty users on eight brokers may take hours.
+    See :mod:`fanwise.wire.branching.branch_and_bound`. Twenty users on eight brokers may take
+    hours.
 
 References
 ----------
-A. H. Land, A. G. Doig: An automatic method of solving discrete programming problems. Econometrica
-28, 1960.
+    A. H. Land, A. G. Doig: An automatic method of solving discrete programming problems.
+    Econometrica 28, 1960.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from dataclasses import replace
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.problem import Bound, Outcome, Run
 from fanwise.planning.search import Search
 from fanwise.planning.stopping import limits_of
 from fanwise.wire.arrays import WiringArrays
-from fanwise.wire.bounds import ROUNDING
 from fanwise.wire.branching.branch_and_bound import BranchAndBound
 from fanwise.wire.problem import Wiring, make_tables
 from fanwise.wire.proving.certificates import prove_by_prices, prove_by_search

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fanwise.arrays.tolerance import is_enough
 from fanwise.formatting import number, percent
 from fanwise.planning.family import Facts
 from fanwise.planning.plan import Plan
@@ -14,7 +15,7 @@ def describe(plan: Plan) -> Facts:
     yield ("of that access", number(metrics["access"]))
     yield ("of that core", number(metrics["core"]))
     steiner = metrics["core_steiner"]
-    if steiner is not None and steiner < metrics["core"] * (1 - 1e-9):
+    if steiner is not None and not is_enough(steiner, metrics["core"]):
         yield ("core with Steiner trees", f"{number(steiner)} at most")
     yield ("links between brokers", f"{plan.tables['links'].num_rows:,}")
     if metrics["shortened"]:

@@ -10,19 +10,17 @@ costs least, even if that costs more, until their broker holds its load.
 time limit ends it between two moves.
 
 Guarantee
----------
-No user with room elsewhere can lower the cost by moving alone, once it has come to its end. It
-costs no more than the start, unless that overloads brokers.
+    No user with room elsewhere can lower the cost by moving alone, once it has come to its end. It
+    costs no more than the start, unless that overloads brokers.
 
 Complexity
-----------
-A round prices users x brokers moves (see :mod:`fanwise.wire.move_costs`). Each lowers the cost by
-more than rounding, so it ends; how many rounds there are is not known, 2 to 20 in practice.
+    A round prices users x brokers moves (see :mod:`fanwise.wire.move_costs`). Each lowers the cost
+    by more than rounding, so it ends; how many rounds there are is not known, 2 to 20 in practice.
 
 References
 ----------
-Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe overlays.
-IEEE SECON 2011, Section IV.C.
+    Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe
+    overlays. IEEE SECON 2011, Section IV.C.
 """
 
 from __future__ import annotations
@@ -127,6 +125,7 @@ def redirect(arrays: WiringArrays, state: State, order: LongArray, is_relief: bo
     moves = 0
     for user in order:
         broker = state.broker_of_user[user]
+        # Moves that save no more than rounding could go round in circles.
         enough = -LEAST_GAIN * max(state.totals[0] + state.totals[1], 0.0)
         if is_relief:
             if arrays.demand[user] == 0 or not is_overloaded(arrays, state, broker):

@@ -13,9 +13,8 @@ user touches, the core changes in one of four ways:
 - it is attached nowhere yet: the new broker joins.
 
 Complexity
-----------
-With B brokers and k of them on a channel: to price a join takes O(B k) once, until the channel
-changes, then O(1); to price a leave takes O(k^2 + B k) for each target that joins as well.
+    With B brokers and k of them on a channel: to price a join takes O(B k) once, until the channel
+    changes, then O(1); to price a leave takes O(k^2 + B k) for each target that joins as well.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ def changes_by_moving(arrays: WiringArrays, state: State, user: int) -> FloatArr
 def price_moves(arrays: WiringArrays, state: State, user: int, first: int, last: int) -> None:
     """Write into ``state.changes`` how the cost changes if a user moves to brokers first..last-1.
 
-    For a user that is attached nowhere: what attaching it adds. Capacities do not matter here. Of
-    the state only ``changes``, ``join_costs`` and scratch change.
+    For a user that is attached nowhere: what attaching it adds. Capacities do not matter here.
+    Changes ``state.changes``, ``join_costs`` and scratch.
     """
     broker = state.broker_of_user[user]
     changes = state.changes
@@ -86,7 +85,10 @@ def add_arriving_changes(
     first: int,
     last: int,
 ) -> None:
-    """Add to ``state.changes`` those on a channel of a user that is attached nowhere."""
+    """Add what moves change on a channel of a user that is attached nowhere.
+
+    Changes ``state.changes``, ``join_costs`` and scratch.
+    """
     for b in range(first, last):
         state.changes[b] += rate * state.tree_costs[channel, b]
         if wants and not state.inside[channel, b]:
@@ -97,7 +99,10 @@ def add_arriving_changes(
 def add_staying_changes(
     state: State, channel: int, rate: float, broker: int, first: int, last: int
 ) -> None:
-    """Add to ``state.changes`` those on a channel that the user publishes on and does not want."""
+    """Add what moves change on a channel that the user publishes on and does not want.
+
+    Changes ``state.changes``.
+    """
     costs = state.tree_costs[channel]
     for b in range(first, last):
         state.changes[b] += rate * (costs[b] - costs[broker])
@@ -107,9 +112,10 @@ def add_staying_changes(
 def add_joining_changes(
     arrays: WiringArrays, state: State, channel: int, first: int, last: int
 ) -> None:
-    """Add to ``state.changes`` those on a channel with other subscribers at the user's broker.
+    """Add what moves change on a channel with other subscribers at the user's broker.
 
     What it publishes does not matter: it comes from a broker of the channel before and after.
+    Changes ``state.changes``, ``join_costs`` and scratch.
     """
     for b in range(first, last):
         if not state.inside[channel, b]:
@@ -126,14 +132,15 @@ def add_leaving_changes(
     first: int,
     last: int,
 ) -> None:
-    """Add to ``state.changes`` those on a channel whose last subscriber at its broker is the user.
+    """Add what moves change on a channel whose last subscriber at its broker is the user.
 
     The broker leaves the channel's tree, and the new one joins it. Meanwhile what the user
-    publishes is taken off ``published``. Changes the scratch as well.
+    publishes is taken off ``published``. Changes ``state.changes`` and the scratch.
     """
     span_without(arrays, state, channel, broker)
     published = state.published[channel]
     kept = published[broker]
+    # Exactly 0 once nobody publishes: what a difference leaves over would be priced as traffic.
     is_last = state.publishers[channel, broker] == (1 if rate > 0 else 0)
     published[broker] = 0.0 if is_last else kept - rate
     staying = np.nan
@@ -141,6 +148,7 @@ def add_leaving_changes(
         if b == broker:
             continue
         if state.inside[channel, b]:
+            # Brokers inside do not change the tree, whichever it is: one price for all of them.
             if np.isnan(staying):
                 span = state.without
                 staying = weighted_cost(arrays, span, state.scratch, published)
@@ -172,6 +180,7 @@ def span_with(arrays: WiringArrays, state: State, span: Span, broker: int) -> Sp
     """Return a span with one more broker. Changes the state's scratch, which holds it."""
     spare = state.scratch.spare
     if len(arrays.tree_order) > 0:
+        # On the one tree a span is known by its members alone; nobody reads its own tree.
         for b in range(len(spare.inside)):
             spare.inside[b] = span.inside[b]
         spare.inside[broker] = True

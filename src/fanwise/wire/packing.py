@@ -6,18 +6,16 @@ room: here the user goes to the one with most room left, and the plan says that 
 Ties go to the smaller id.
 
 Guarantee
----------
-None on the cost: it may be as far from the optimum as the core is dear. Where every user finds room
-at its cheapest broker, C1 is least.
+    None on the cost: it may be as far from the optimum as the core is dear. Where every user finds
+    room at its cheapest broker, C1 is least.
 
 Complexity
-----------
-O(users x brokers).
+    O(users x brokers).
 
 References
 ----------
-Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe overlays.
-IEEE SECON 2011, Algorithm 1.
+    Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe
+    overlays. IEEE SECON 2011, Algorithm 1.
 """
 
 from __future__ import annotations
@@ -72,6 +70,7 @@ def cheapest_with_room(arrays: WiringArrays, load: FloatArray, user: int) -> int
 @kernel
 def roomiest(arrays: WiringArrays, load: FloatArray) -> int:
     """Return the broker with most room left; the smaller id where several have. Changes nothing."""
+    # Infinite room minus a load is infinite: the first unlimited broker stays.
     best = 0
     for broker in range(1, len(load)):
         if arrays.capacity[broker] - load[broker] > arrays.capacity[best] - load[best]:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from fanwise.arrays.csr import FloatArray, IntArray
-from fanwise.wire.problem import Wiring, posed_by, read_attachments
+from fanwise.wire.problem import Wiring, read_attachments
 from fanwise.wire.state import State, make_state
 from fanwise.workload.plot_style import (
     BLUE,
@@ -40,7 +40,7 @@ MAX_TICKS = 5
 
 def figures(workload: ContentWorkload, plan: Plan) -> dict[str, Figure]:
     """Return every picture of a wiring, the main one first."""
-    problem = posed_by(workload, plan.parameters)
+    problem = Wiring.state_from(workload, plan.parameters)
     state = make_state(problem.arrays, read_attachments(problem.arrays, plan.tables))
     drawn = {
         "Where the cost is": plot_cost(plan),

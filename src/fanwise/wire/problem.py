@@ -122,13 +122,6 @@ class Wiring(Problem):
             return "there are no users"
         return None if self.arrays.demand.any() else "no message has a receiver"
 
-    def parameters(self) -> dict[str, Any]:
-        return {
-            "topology": self.topology,
-            "core_factor": self.core_factor,
-            "capacity_factor": self.capacity_factor,
-        }
-
     def measure(self, tables: Mapping[str, pa.Table]) -> Measurement:
         from fanwise.wire.measuring import measure
 
@@ -188,12 +181,6 @@ def _check_size(arrays: WiringArrays) -> None:
             "summed safely; give rates, costs or positions in larger units, or a smaller "
             "core_factor."
         )
-
-
-def posed_by(workload: ContentWorkload, parameters: Mapping[str, Any]) -> Wiring:
-    """Return the problem that a plan with these parameters answers."""
-    names = ("topology", "core_factor", "capacity_factor")
-    return Wiring(workload, **{name: parameters[name] for name in names})
 
 
 def read_attachments(arrays: WiringArrays, tables: Mapping[str, pa.Table]) -> IntArray:

@@ -1,17 +1,15 @@
 """The paper's yardstick: every user on a random broker, whatever it costs and carries.
 
 Guarantee
----------
-None, neither on the cost nor on capacities. The same seed gives the same draws.
+    None, neither on the cost nor on capacities. The same seed gives the same draws.
 
 Complexity
-----------
-O(users).
+    O(users).
 
 References
 ----------
-Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe overlays.
-IEEE SECON 2011, Section VI.B.
+    Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe
+    overlays. IEEE SECON 2011, Section VI.B.
 """
 
 from __future__ import annotations

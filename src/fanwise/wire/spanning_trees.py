@@ -4,15 +4,14 @@ A span is a set of brokers with its minimum spanning tree. Where all flows follo
 is the least part of that tree that holds its brokers.
 
 Complexity
-----------
-For k of B brokers: O(k^2) to grow a tree by Prim's algorithm. O(k) to find the tree with one more
-broker: each link of the old tree is the heaviest or not on the one cycle that the newcomer closes
-through it. O(B) for any cost on the one tree.
+    For k of B brokers: O(k^2) to grow a tree by Prim's algorithm. O(k) to find the tree with one
+    more broker: each link of the old tree is the heaviest or not on the one cycle that the newcomer
+    closes through it. O(B) for any cost on the one tree.
 
 References
 ----------
-F. Chin, D. Houck: Algorithms for updating minimal spanning trees. Journal of Computer and System
-Sciences 16, 1978.
+    F. Chin, D. Houck: Algorithms for updating minimal spanning trees. Journal of Computer and
+    System Sciences 16, 1978.
 """
 
 from __future__ import annotations
@@ -100,6 +99,9 @@ def grow_tree(links: RankedLinks, span: Span, nearest: IntArray) -> None:
     for i in range(1, size):
         nearest[i] = links.rank[span.vertices[0], span.vertices[i]]
         span.parents[i] = 0
+    # Positions before ``end`` are in the tree, in the order in which they joined; those from it on
+    # wait, with the rank of their best link into the tree in ``nearest``. Ranks are compared, not
+    # costs: they are strict, so that there is one tree only, whoever grows it.
     for end in range(1, size):
         best = end
         for i in range(end + 1, size):
@@ -131,6 +133,7 @@ def choose_links(
     rank = links.rank[broker]
     for i in range(size):
         least[i] = rank[span.vertices[i]]
+    # A parent stands before its children: backwards, all below a vertex is settled before it.
     for i in range(size - 1, 0, -1):
         lighter = min(least[i], span.links[i])
         heavier = max(least[i], span.links[i])
@@ -170,6 +173,7 @@ def add_broker(links: RankedLinks, span: Span, broker: int, to: Span, scratch: T
         half = scratch.first_half[to.vertices[i]]
         while half != NOTHING:
             link = scratch.chosen[half >> 1]
+            # Not back along the link by which the walk came.
             if link != to.links[i]:
                 other = links.high[link] if half % 2 == 0 else links.low[link]
                 to.vertices[end], to.parents[end], to.links[end] = other, i, link
@@ -261,11 +265,14 @@ def measure_one_tree(
     for b in range(len(costs)):
         costs[b] = 0.0 if span.inside[b] else np.inf
     for b in range(len(costs)):
+        # Brokers of the span on both sides: the link is in its part of the tree.
         if 0 < below[b] < size:
             parent = arrays.tree_parent[b]
             own += arrays.core[b, parent]
             costs[b] = 0.0
             costs[parent] = 0.0
+    # The nearest broker of the part is either below, found on the way up, or over the parent, found
+    # on the way down.
     for i in range(len(costs) - 1, 0, -1):
         b = arrays.tree_order[i]
         parent = arrays.tree_parent[b]
@@ -321,6 +328,8 @@ def add_traffic_on_one_tree(
     for i in range(1, len(weights)):
         b = arrays.tree_order[i]
         link = arrays.links.rank[b, arrays.tree_parent[b]]
+        # Up the link goes what is sent below and wanted above, down it what is sent above and
+        # wanted below; the maximum guards against rounding.
         if below[b] < span.size[0]:
             traffic[link] += sent[b]
         if below[b] > 0:

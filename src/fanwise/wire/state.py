@@ -11,9 +11,8 @@ the last subscriber of its broker, or the first of the new one. On all others th
 difference of two known numbers.
 
 Complexity
-----------
-With B brokers and k of them on a channel, a channel whose set changes is spanned anew in O(B k).
-Any other that the user publishes on takes O(B).
+    With B brokers and k of them on a channel, a channel whose set changes is spanned anew in O(B
+    k). Any other that the user publishes on takes O(B).
 """
 
 from __future__ import annotations
@@ -148,7 +147,10 @@ def fill_state(arrays: WiringArrays, state: State) -> None:
 
 @kernel
 def span_of(state: State, channel: int) -> Span:
-    """Return the brokers with subscribers of a channel, as views of the state's arrays."""
+    """Return the brokers with subscribers of a channel, as views of the state's arrays.
+
+    Changes nothing.
+    """
     return Span(
         state.inside[channel],
         state.vertices[channel],
@@ -239,10 +241,13 @@ def apply_move(arrays: WiringArrays, state: State, user: int, broker: int) -> No
     state.broker_of_user[user] = broker
     for entry in range(arrays.indptr[user], arrays.indptr[user + 1]):
         channel = arrays.channels[entry]
+        # Users are counted already and trees are not: where the two disagree, the tree has to
+        # change.
         if has_joined_or_left(state, channel, old) or has_joined_or_left(state, channel, broker):
             span_channel(arrays, state, channel)
         elif arrays.rates[entry] > 0:
             price_channel(state, channel)
+    # Summed up anew: differences would add up rounding over millions of moves.
     state.totals[CORE] = state.core_costs.sum()
 
 

@@ -12,17 +12,15 @@ weights as probabilities. Who has none of them left, or no traffic, gets the che
 room, as in packing. Phase 3, the trees between brokers, is the cost that all wirings share.
 
 Guarantee
----------
-None is known: the paper proves no factor. The same seed gives the same draws.
+    None is known: the paper proves no factor. The same seed gives the same draws.
 
 Complexity
-----------
-O(B) for each touch of a user and a channel to start a tree, and again for each broker
-that the tree comes nearer to; memory O(touches), or O(users x brokers) with ``per_publisher``.
+    O(B) for each touch of a user and a channel to start a tree, and again for each broker that the
+    tree comes nearer to; memory O(touches), or O(users x brokers) with ``per_publisher``.
 
 References
 ----------
-Y. Zhao, J. Wu, IEEE SECON 2011: Section IV.B and Algorithm 3.
+    Y. Zhao, J. Wu, IEEE SECON 2011: Section IV.B and Algorithm 3.
 """
 
 from __future__ import annotations
@@ -112,6 +110,8 @@ def grow_by_channel(
             brokers[touches[i]] = growth.chosen[i]
             weights[touches[i]] = rate
             if arrays.wants[touches[i]]:
+                # What the user receives: all that is published but its own; the maximum guards
+                # against rounding.
                 weights[touches[i]] += max(total - rate, 0.0)
     return brokers, weights
 
@@ -175,6 +175,7 @@ def draw_brokers(
         total = 0.0
         for broker in range(len(share)):
             limit = most_within(arrays.capacity[broker])
+            # Phase 2 of the paper draws without a look at capacities, which would overload brokers.
             if load[broker] + arrays.demand[user] > limit:
                 share[broker] = 0.0
             total += share[broker]

@@ -9,17 +9,15 @@ still saves. So does the tree of each channel, which the brokers of publishers j
 each such broker and channel unless that takes too many steps; the cheapest counts.
 
 Guarantee
----------
-An upper bound on C2 by Steiner trees, never above C2 by spanning trees, and so within twice the
-least.
+    An upper bound on C2 by Steiner trees, never above C2 by spanning trees, and so within twice the
+    least.
 
 Complexity
-----------
-O(T B k), and O(T B^2 k) at most, for T channels, B brokers and k of them on a channel.
+    O(T B k), and O(T B^2 k) at most, for T channels, B brokers and k of them on a channel.
 
 References
 ----------
-F. K. Hwang, D. S. Richards, P. Winter: The Steiner Tree Problem. North-Holland, 1992.
+    F. K. Hwang, D. S. Richards, P. Winter: The Steiner Tree Problem. North-Holland, 1992.
 """
 
 from __future__ import annotations
@@ -28,12 +26,11 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.wire.arrays import WiringArrays
 from fanwise.wire.spanning_trees import Span, add_broker, cost_with_broker, tree_cost
 from fanwise.wire.state import State, span_of
 
-LEAST_GAIN = 1e-12
-"""Relative: what saves less is rounding."""
 THOROUGH = 20_000_000
 """Steps on one channel up to which each publisher's broker gets a Steiner tree of its own."""
 
@@ -93,10 +90,11 @@ def widen(arrays: WiringArrays, state: State, gains: FloatArray) -> Span:
         if not span.inside[b]:
             gains[b] = own - cost_with_broker(arrays.links, span, b, state.scratch)
     for b in np.argsort(-gains):
-        if gains[b] <= LEAST_GAIN * own:
+        if gains[b] <= ROUNDING * own:
             break
-        if own - cost_with_broker(arrays.links, span, b, state.scratch) > LEAST_GAIN * own:
+        if own - cost_with_broker(arrays.links, span, b, state.scratch) > ROUNDING * own:
             add_broker(arrays.links, span, b, other, state.scratch)
+            # Two spans take turns: a tree cannot be widened in place.
             span, other = other, span
             own = tree_cost(arrays.links, span)
     return span
@@ -104,7 +102,7 @@ def widen(arrays: WiringArrays, state: State, gains: FloatArray) -> Span:
 
 @kernel
 def copy_span(span: Span, to: Span) -> None:
-    """Make ``to`` like another span, which changes it."""
+    """Make ``to`` like another span. Changes ``to``."""
     to.inside[:] = span.inside
     to.vertices[:] = span.vertices
     to.parents[:] = span.parents

@@ -7,18 +7,16 @@ The source connects together with the first user, by the cheapest way between th
 smaller user, then the smaller broker (for the source too).
 
 Guarantee
----------
-None: a user has one link, so that this is no Steiner tree problem for which the heuristic would be
-within a factor of 2.
+    None: a user has one link, so that this is no Steiner tree problem for which the heuristic would
+    be within a factor of 2.
 
 Complexity
-----------
-O(users x brokers) to start, then O(users) for each broker that the tree comes nearer to.
+    O(users x brokers) to start, then O(users) for each broker that the tree comes nearer to.
 
 References
 ----------
-Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe overlays.
-IEEE SECON 2011, Algorithm 3.
+    Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe
+    overlays. IEEE SECON 2011, Algorithm 3.
 """
 
 from __future__ import annotations
@@ -76,6 +74,7 @@ def grow_from(arrays: WiringArrays, users: IntArray, source: int, growth: Growth
     count = len(arrays.capacity)
     growth.chosen[: len(users)] = -1
     start = users[source]
+    # The source has no broker yet: ways begin at whichever makes them cheapest.
     for b in range(count):
         growth.away[b] = np.inf
         for a in range(count):
@@ -180,5 +179,6 @@ def approach(
             growth.cost[i] = cost
             growth.through[i] = broker
             set_leaf(queue, i, -cost)
+        # Brokers approach in the order in which the tree grows, not by id: ties are mended here.
         elif cost == growth.cost[i] and broker < growth.through[i]:
             growth.through[i] = broker

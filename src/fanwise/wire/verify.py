@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fanwise.planning.verify import Check, expect, expect_equal, expect_metric, is_close
+from fanwise.planning.verify import ROUNDING, Check, expect, expect_equal, expect_metric, is_close
 from fanwise.wire.verify_facts import (
     TOLERANCE,
     Traffic,
@@ -139,7 +139,7 @@ def _check_links(
     stated = np.zeros(count * count)
     stated[ends] = carried
     # Differences of large sums: what is tiny beside all that is published may be rounding.
-    slack = TOLERANCE * np.abs(expected) + 1e-12 * max(float(expected.sum()), published, 1e-300)
+    slack = TOLERANCE * np.abs(expected) + ROUNDING * max(float(expected.sum()), published, 1e-300)
     wrong = np.flatnonzero(~(np.abs(stated - expected.reshape(-1)) <= slack.reshape(-1)))
     problem = ""
     if len(wrong):
@@ -158,7 +158,7 @@ def _check_steiner(plan: Plan, core: float, *, is_tree: bool) -> Iterator[Check]
     if isinstance(stated, bool) or not isinstance(stated, int | float):
         yield Check("metrics.core_steiner", f"says {stated!r}, which is not a number")
         return
-    slack = TOLERANCE * core + 1e-12
+    slack = TOLERANCE * core + ROUNDING
     is_within = core / 2 - slack <= stated <= core + slack
     yield expect(
         "metrics.core_steiner", is_within, f"says {stated}, not within {core / 2} and {core}"

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fanwise.workload.topic import RELATIVE_TOLERANCE
+
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
     from fanwise.workload.content import ContentWorkload
 
 CHUNK = 1 << 12
-TOLERANCE = 1e-9
+TOLERANCE = RELATIVE_TOLERANCE
 """How far a capacity or the triangle inequality may be off before it counts as broken."""
 TOPOLOGIES = ("mesh", "tree")
 FACTORS = ("core_factor", "capacity_factor")
@@ -109,10 +111,10 @@ def core_costs(workload: ContentWorkload, factor: float) -> tuple[Any, int]:
     return (ways if shortened else given), shortened
 
 
-def _distances(places: Any, others: Any) -> Any:
-    squares = np.zeros((len(places), len(others)))
-    for axis in range(places.shape[1]):  # one by one: near ties must not depend on rounding
-        squares += (places[:, axis, None] - others[None, :, axis]) ** 2
+def _distances(points: Any, others: Any) -> Any:
+    squares = np.zeros((len(points), len(others)))
+    for axis in range(points.shape[1]):  # one by one: near ties must not depend on rounding
+        squares += (points[:, axis, None] - others[None, :, axis]) ** 2
     return np.sqrt(squares)
 
 

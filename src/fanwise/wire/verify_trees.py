@@ -97,13 +97,13 @@ def _add_newcomers(
     broker at the other end, being the heaviest on no cycle so far.
     """
     count = len(numbers)
-    place = np.empty(count, dtype=np.int64)
-    place[joined] = np.arange(len(joined))
+    position = np.empty(count, dtype=np.int64)
+    position[joined] = np.arange(len(joined))
     rank = numbers[joined[:, None], outside[None, :]]
     code = np.minimum(joined[:, None], outside) * count + np.maximum(joined[:, None], outside)
     weights = sent[outside]
     for at in range(len(joined) - 1, 0, -1):
-        end = place[ends[at]]
+        end = position[ends[at]]
         link, link_rank = _code(joined[at], ends[at], count), numbers[joined[at], ends[at]]
         is_lighter = rank[at] < link_rank
         np.add.at(traffic, np.where(is_lighter, code[at], link), weights)

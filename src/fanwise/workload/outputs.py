@@ -65,16 +65,16 @@ class LocalContents:
         names: list[str] = []
         waiting = [""]
         while waiting:
-            place = waiting.pop()
-            with os.scandir(self._folder / place) as entries:
+            below = waiting.pop()
+            with os.scandir(self._folder / below) as entries:
                 for entry in sorted(entries, key=lambda entry: entry.name):
                     status = entry.stat(follow_symlinks=False)
                     is_folder = stat.S_ISDIR(status.st_mode)
                     if status.st_dev != device or not (is_folder or stat.S_ISREG(status.st_mode)):
-                        return tuple(names), place + entry.name
-                    names.append(place + entry.name + "/" * is_folder)
+                        return tuple(names), below + entry.name
+                    names.append(below + entry.name + "/" * is_folder)
                     if is_folder:
-                        waiting.append(f"{place}{entry.name}/")
+                        waiting.append(f"{below}{entry.name}/")
         return tuple(names), None
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pyarrow as pa
@@ -10,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.service.analyzer.closed_windows import closed_window
 
-from fanwise.service.analyzer.deciding import Analyzer, InForce
+from fanwise.select.problem import Selection
+from fanwise.service.analyzer.deciding import Analyzer
+from fanwise.service.analyzer.silent import InForce
 from fanwise.service.configuration.model import Decide, Price
 
 EVENTS = {"news": 10, "chat": 4, "cats": 2, "dogs": 2}
@@ -29,8 +32,8 @@ def analyzer(price=None, **given) -> Analyzer:
     return Analyzer(Decide(**chosen), nothing, price=price, now=lambda: 77)
 
 
-def in_force(*served: str) -> InForce:
-    return InForce("f" * 64, pa.array(served, pa.string()))
+def in_force(*served: str, heard=()) -> InForce:
+    return InForce("f" * 64, pa.array(served, pa.string()), frozenset(heard))
 
 
 def satisfied(events, pairs, served, tau):
@@ -59,11 +62,12 @@ def costs(events, pairs):
     capacity=st.integers(0, 30),
     previous=st.sets(st.sampled_from("abcde")),
     limit=st.none() | st.integers(0, 3),
+    heard=st.sets(st.sampled_from("abcde")),
 )
-def test_no_selection_within_the_limits_is_better(events, pairs, capacity, previous, limit):
+def test_no_selection_within_the_limits_is_better(events, pairs, capacity, previous, limit, heard):
     closed = closed_window(events, pairs)
     made = analyzer(tau=3, capacity=capacity, max_changes=limit, gap=0.0).decide(
-        closed, in_force(*previous)
+        closed, in_force(*previous, heard=heard & previous)
     )
     price = costs(events, pairs)
     topics = sorted({topic for _, topic in pairs if topic in events})
@@ -79,15 +83,23 @@ def test_no_selection_within_the_limits_is_better(events, pairs, capacity, previ
         assert decision.state == "failed"
         assert decision.why
         return
-    served = set(made.served.to_pylist())
+    every = set(made.served.to_pylist())
+    served = every & set(topics)
     assert served in allowed
     best = max(satisfied(events, pairs, some, 3) for some in allowed)
     assert decision.value == satisfied(events, pairs, served, 3) == best
     assert decision.bound is not None
     assert decision.bound >= best - 1e-9
-    switched = served ^ (previous & set(topics))
-    assert {change.topic for change in made.changes} == switched
-    assert decision.changes == len(switched)
+    # What is told of a decision is exactly what it switches, silent topics too.
+    assert {change.topic for change in made.changes} == every ^ previous
+    assert decision.changes == len(every ^ previous)
+    assert limit is None or decision.changes <= limit
+    silent = previous - set(topics)
+    assert every - served <= silent
+    assert silent & heard <= every
+    if limit is None:
+        assert every - served == silent & heard
+    served = every
     assert all(change.served == (change.topic in served) for change in made.changes)
     assert all(change.reason for change in made.changes)
 
@@ -140,6 +152,52 @@ def test_pins_and_exclusions_of_topics_that_are_not_there_are_no_matter():
     assert any(change.reason.startswith("pinned") for change in pinned.changes)
 
 
+def test_what_people_fix_holds_for_silent_topics_too():
+    closed = closed_window(EVENTS, PAIRS)
+    before = in_force("dogs", "gone", "lost", heard=["gone", "lost"])
+    made = analyzer(least_gain=1.0).decide(closed, before, pin=["new"], exclude=["lost"])
+    served = set(made.served.to_pylist())
+    assert {"gone", "new"} <= served
+    assert "lost" not in served
+    reasons = {one.topic: one.reason for one in made.changes}
+    assert reasons["new"].startswith("pinned")
+    assert reasons["lost"].startswith("excluded")
+    assert made.hold is None, "what people say is done, whatever it gains"
+
+
+@pytest.mark.parametrize("fixed", [{"exclude": ["news"]}, {"pin": ["dogs"]}])
+def test_a_small_gain_holds_up_nothing_that_people_said(fixed):
+    closed = closed_window(EVENTS, PAIRS)
+    best = analyzer(capacity=40, least_gain=0.01).decide(closed, None)
+    before = in_force(*(set(best.served.to_pylist()) | {"news"}) - {"dogs"})
+    assert analyzer(capacity=40, least_gain=0.5).decide(closed, before).hold is not None
+    made = analyzer(capacity=40, least_gain=0.5).decide(closed, before, **fixed)
+    assert made.hold is None
+    assert "pinned or excluded" in made.must
+
+
+def test_the_same_numbers_of_other_topics_are_another_decision():
+    made = [
+        analyzer().decide(closed_window({topic: 3}, [("ann", topic)], number=hour), None)
+        for hour, topic in enumerate("ab")
+    ]
+    assert [one.served.to_pylist() for one in made] == [["a"], ["b"]]
+    assert made[0].decision.hash != made[1].decision.hash
+    again = analyzer().decide(closed_window({"a": 3}, [("ann", "a")]), None)
+    assert again.decision.hash == made[0].decision.hash, "the same window has the same plan"
+
+
+def test_an_interrupted_search_makes_no_decision(monkeypatch):
+    def interrupt(problem, **how):
+        plan = solve(problem, **how)
+        return replace(plan, stopped="interrupted")
+
+    solve = Selection.solve
+    monkeypatch.setattr(Selection, "solve", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        analyzer().decide(closed_window(EVENTS, PAIRS), None)
+
+
 def test_pins_that_do_not_fit_leave_what_is_in_force():
     made = analyzer(capacity=5, pin=["news"]).decide(closed_window(EVENTS, PAIRS), in_force("cats"))
     assert made.decision.state == "failed"
@@ -149,10 +207,10 @@ def test_pins_that_do_not_fit_leave_what_is_in_force():
 
 
 def test_an_empty_window_is_decided_too():
-    made = analyzer().decide(closed_window({}, []), in_force("news"))
+    made = analyzer().decide(closed_window({}, []), in_force("news", "chat", heard=["news"]))
     assert made.decision.value == 0
-    assert made.decision.changes == 0
-    assert len(made.served) == 0
+    assert made.served.to_pylist() == ["news"]
+    assert [(one.topic, one.served) for one in made.changes] == [("chat", False)]
 
 
 def test_delivered_value_is_that_of_the_traffic_that_came():

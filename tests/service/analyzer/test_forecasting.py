@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.service.analyzer.closed_windows import closed_window, window_at
 
-from fanwise.service.analyzer.forecasting import foretell, windows_needed
-from fanwise.service.analyzer.workloads import Traffic, traffic_of
+from fanwise.service.analyzer.forecasting import Foretold, foretell, windows_needed
+from fanwise.service.analyzer.workloads import traffic_of
 from fanwise.service.configuration.model import Forecast
 
 COUNTS = st.dictionaries(st.sampled_from("abc"), st.integers(1, 9))
 
 
-def as_dict(traffic: Traffic) -> dict[str, float]:
+def as_dict(found: Foretold) -> dict[str, float]:
+    traffic = found.traffic
     return dict(zip(traffic.topics.to_pylist(), traffic.events.tolist(), strict=True))
 
 
@@ -30,7 +31,7 @@ def kept(counts):
 
 def test_the_last_window_is_planned_for_by_default():
     last = traffic_of(closed_window({"a": 3}, []))
-    assert foretell(Forecast(), window_at(5), last, kept({})) is last
+    assert foretell(Forecast(), window_at(5), last, kept({})) == Foretold(last, "last")
     assert windows_needed(Forecast(), window_at(5)) == [window_at(5)]
 
 
@@ -65,7 +66,10 @@ def test_quantiles_are_values_that_were_counted(hours, share):
 def test_without_any_history_the_last_window_is_planned_for():
     last = traffic_of(closed_window({"a": 3}, []))
     forecast = Forecast(kind="same-hour")
-    assert foretell(forecast, window_at(1), last, kept({})) is last
+    found = foretell(forecast, window_at(1), last, kept({}))
+    assert found.traffic is last
+    assert found.kind == "last"
+    assert found.lacks.startswith("same-hour needs earlier windows")
 
 
 def test_sizes_are_means_over_events():
@@ -80,6 +84,7 @@ def test_sizes_are_means_over_events():
         windows[window_at(10)],
         lambda needed: [windows[window] for window in needed],
     )
-    size = dict(zip(found.topics.to_pylist(), found.size.tolist(), strict=True))
+    traffic = found.traffic
+    size = dict(zip(traffic.topics.to_pylist(), traffic.size.tolist(), strict=True))
     assert size["a"] == pytest.approx(40.0)
     assert math.isnan(size["b"])

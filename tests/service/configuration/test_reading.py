@@ -165,3 +165,79 @@ def test_the_reference_page_is_the_one_of_the_code():
     assert page == write_reference(), (
         "python -m fanwise.service.configuration.template writes it anew"
     )
+
+
+def test_the_same_hour_needs_windows_that_divide_a_day(tmp_path):
+    text = LEAST + 'forecast = { kind = "same-hour" }\n[windows]\nlength = "7m"\n'
+    [(_, said)] = mistakes(tmp_path, text)
+    assert "divide a day" in said
+    read(tmp_path, text.replace("7m", "15m"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "[[execute.webhook]]\nurl = 'https://bob:hunter2@example.org/x'",
+        "[[execute.webhook]]\nurl = 'https://bob:hun/ter2@example.org/hunter2@x'",
+        "[[execute.webhook]]\nurl = 'ftp://example.org/?password=hunter2&x=1'",
+        "[[execute.webhook]]\nurl = 'https://example.org/'\nsecret_file = ['hunter2']",
+        "[[execute.webhook]]\nurl = 'https://example.org/'\nsecret_variable = ['hunter2']",
+        "[monitor]\nconf = { 'spark.x' = ['hunter2'] }",
+        "[store]\nurl = ['postgresql://bob:hunter2@example.org/x']",
+        "[[execute.mqtt]]\npassword_file = ['hunter2']",
+        "[[execute.mqtt]]\npassword = 'hunter2'",
+    ],
+)
+def test_secrets_are_in_no_mistake(tmp_path, change):
+    found = mistakes(tmp_path, f"{LEAST}\n{change}\n")
+    assert found
+    assert not any("hunter2" in text or "hun/ter2" in text for _, text in found), found
+
+
+def test_options_of_sources_may_hold_secrets(tmp_path):
+    text = (
+        "[source]\nkind = 'spark'\nformat = 'kafka'\n[source.options]\n"
+        "'kafka.sasl.jaas.config' = ['password=hunter2']\n[decide]\ntau = 1\ncapacity = 1\n"
+    )
+    found = mistakes(tmp_path, text)
+    assert len(found) == 1
+    assert "hunter2" not in found[0][1]
+
+
+def test_what_is_no_secret_is_shown(tmp_path):
+    ((_, text),) = mistakes(tmp_path, f"{LEAST}\n[windows]\nlength = 'soon'\n")
+    assert text.endswith("got 'soon'")
+    ((_, text),) = mistakes(tmp_path, f"{LEAST}\n[[execute.webhook]]\nurl = 'ftp://a.org/b?c=1'\n")
+    assert text.endswith("got 'ftp://a.org/b?c=1'")
+
+
+def test_all_paths_are_seen_from_the_folder_of_the_file(tmp_path):
+    text = (
+        "[source]\nkind = 'folder'\npublications = 'in/events'\nsubscriptions = '/abs/subs'\n"
+        "[decide]\ntau = 1\ncapacity = 1\n[store]\nurl = 'sqlite:///history.sqlite'\n"
+    )
+    found = read(tmp_path, text)
+    assert found.source.publications == str(tmp_path / "in" / "events")
+    assert found.source.subscriptions == "/abs/subs"
+    assert found.store.url == f"sqlite:///{tmp_path}/history.sqlite"
+    for url in ("sqlite:////abs/history.sqlite", "postgresql://bob:a%40b@host/x?sslmode=require"):
+        other = read(tmp_path, text.replace("sqlite:///history.sqlite", url))
+        assert other.store.url == url
+    far = read(tmp_path, text.replace("in/events", "s3a://bucket/events"))
+    assert far.source.publications == "s3a://bucket/events"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
+def test_other_machines_are_served_over_tls_or_on_purpose(tmp_path, host):
+    open_ = f"{LEAST}\n[server]\nhost = '{host}'\n"
+    ((line, text),) = mistakes(tmp_path, open_)
+    assert "tls_certificate" in text
+    assert "plain_http" in text
+    assert read(tmp_path, open_ + "plain_http = true\n").server.host == host
+    assert read(tmp_path, open_ + "tls_certificate = 'a'\ntls_key = 'b'\n").server.host == host
+    assert line
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.53", "::1", "localhost"])
+def test_loopback_needs_no_tls(tmp_path, host):
+    assert read(tmp_path, f"{LEAST}\n[server]\nhost = '{host}'\n").server.host == host

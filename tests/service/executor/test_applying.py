@@ -11,6 +11,7 @@ from tests.service.executor.receivers import Recorder, drain, submit
 from fanwise.service.executor.applying import Assessment, Executor
 from fanwise.service.executor.errors import ConflictError, OutputError, UnknownDecisionError
 from fanwise.service.executor.settings import Execute, Guardrails, Retries
+from fanwise.service.store.retention import Retention, remove_old
 
 NAMES = ("first", "second")
 QUICK = Retries(first_wait=1, longest_wait=8, jitter=0, attempts=3, give_up_after=3600)
@@ -389,3 +390,33 @@ def test_dry_run_gives_up_what_was_being_applied(store, make_executor, outputs):
     dry.start()
     dry.stop()
     assert outputs[0].told == []
+
+
+def test_after_a_roll_back_by_hand_auto_waits_for_a_person(store, make_executor, clock):
+    executor = make_executor("auto")
+    first = submit(executor, 1, "a")
+    drain(executor, NAMES)
+    submit(executor, 2, "b")
+    drain(executor, NAMES)
+    executor.roll_back(first.hash, "ann")
+    drain(executor, NAMES)
+    assert store.current().hash == first.hash
+    waiting = submit(executor, 3, "c")
+    drain(executor, NAMES)
+    executor.tick()
+    assert store.current().hash == first.hash
+    assert "ann went back" in store.find(waiting.hash).why
+    same = submit(executor, 31, "a")
+    drain(executor, NAMES)
+    assert store.current().hash == same.hash, "it changes nothing"
+    waiting = submit(executor, 32, "c")
+    remove_old(store, Retention(0.0, 1), clock.now() + 10**15)
+    executor.tick()
+    drain(executor, NAMES)
+    assert store.current().hash == same.hash, "and ends nothing"
+    executor.approve(waiting.hash, "bob")
+    drain(executor, NAMES)
+    assert store.current().hash == waiting.hash
+    submit(executor, 40, "d")
+    drain(executor, NAMES)
+    assert store.served_by(store.current().hash) == ("d",), "and is in charge again"

@@ -65,6 +65,12 @@ CASE = Case(changes=5, value=101.0, gap=0.02, is_first=False, kept=100.0, now=NO
             ["It is 12:00 in UTC, within quiet_hours 12:00-12:30."],
         ),
         ({"quiet_hours": ["12:00-12:30"], "time_zone": "Asia/Tokyo"}, CASE, []),
+        ({"least_improvement": 0.5}, replace(CASE, must_change=True), []),
+        (
+            {},
+            replace(CASE, rolled_back_by="ann"),
+            ["ann went back to what is in force; it stays until somebody approves a decision."],
+        ),
         (
             {"quiet_hours": ["20:30-06:00"], "time_zone": "Asia/Tokyo"},
             CASE,

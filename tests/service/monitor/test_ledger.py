@@ -173,6 +173,41 @@ def test_other_windows_or_versions_are_refused(tmp_path):
         Ledger(path, HOUR)
 
 
+def test_topics_are_remembered_that_were_heard(tmp_path):
+    path = tmp_path / "s"
+    ledger = Ledger(path, HOUR)
+    for number, topics in enumerate(["ab", "b", "bc", "b"]):
+        ledger.commit(batch_of(number, HOUR, [(60 * number + 5, topic) for topic in topics]))
+    ledger.commit(batch_of(4, HOUR, [(400, "b")]))
+    assert ledger.heard_since(0) == {"a", "b", "c"}
+    assert ledger.heard_since(60) == {"b", "c"}
+    assert ledger.heard_since(200) == {"b"}
+    ledger.forget(300, 60)
+    assert ledger.heard_since(0) == {"b", "c"}
+    ledger.close()
+    with sqlite3.connect(path) as database:  # as an earlier version left it
+        database.execute("DROP TABLE heard")
+        database.execute("PRAGMA user_version = 1")
+    ledger = Ledger(path, HOUR)
+    assert ledger.heard_since(0) == set()
+    ledger.commit(batch_of(5, HOUR, [(600, "d")]))
+    assert ledger.heard_since(0) == {"b"}, "what closed since"
+
+
+def test_ended_subscriptions_go_once_they_are_many(tmp_path):
+    ledger = Ledger(tmp_path / "s", HOUR)
+    ledger.take_snapshot([(f"u{one}", "a") for one in range(30)], 0)
+    for number in range(4):
+        gone = SubscriptionChange(10, "unsubscribe", f"u{number}", "a")
+        ledger.commit(batch_of(number, HOUR, [(5, "a")], changes=[gone]))
+        ledger.commit(batch_of(100 + number, HOUR, [(200, "a")]))
+        ledger.forget(200)
+        with sqlite3.connect(tmp_path / "s") as database:
+            rows = database.execute("SELECT count(*) FROM subscriptions").fetchone()[0]
+        assert rows == (30 if number < 2 else 27)
+        assert ledger.totals()["subscriptions"] == 29 - number
+
+
 def test_silence_closes_what_is_open_and_nothing_twice(tmp_path):
     ledger = Ledger(tmp_path / "s", HOUR)
     assert ledger.close_silent() == []

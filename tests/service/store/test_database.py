@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import text
-from tests.service.decisions import make_decision
+from sqlalchemy import create_engine, text
+from tests.service.decisions import entry, make_decision
 
-from fanwise.service.store import tables
+from fanwise.service.store import tables, upgrading
+from fanwise.service.store.database import read_url
 from fanwise.service.store.errors import StoreError, StoreUnavailable
 from fanwise.service.store.store import Store
 from fanwise.service.store.waiting import retrying
@@ -89,6 +93,7 @@ def test_sqlite_waits_checks_and_logs_ahead(tmp_path):
     ("url", "says"),
     [
         ("mysql://somebody:secret@host/x", "is no store"),
+        ("mysql://somebody@host/x?password=secret&passfile=secret", "is no store"),
         ("no address", "must look like"),
         ("sqlite://", "is no store"),
         ("sqlite:///:memory:", "is no store"),
@@ -196,3 +201,33 @@ def test_a_kill_within_a_transaction_leaves_nothing_of_it(store_url):
     assert done.returncode == -9, done.stderr.decode()
     with Store(store_url) as store:
         assert store.pending().number == 1
+
+
+def test_a_store_of_the_first_schema_is_upgraded_with_its_rows(store_url):
+    """What was written before entries of the audit trail had a token."""
+    engine = create_engine(read_url(store_url))
+    with engine.begin() as connection:
+        command.upgrade(upgrading.make_config(connection), "0001")
+        for statement in (
+            "INSERT INTO audit (at, who, what, about, note) VALUES (1, 'ann', 'pin', 'a', '')",
+            "INSERT INTO tokens VALUES ('3fa9', 'read', 'ann', 'digest', 1, NULL)",
+            "UPDATE counters SET value = 3 WHERE name = 'epoch'",
+        ):
+            connection.execute(text(statement))
+    engine.dispose()
+    with Store(store_url) as store:
+        (old,) = store.audit().rows
+        assert (old.number, old.who, old.about, old.token) == (1, "ann", "a", None)
+        assert (store.last_epoch(), store.find_token("3fa9").label) == (3, "ann")
+        store.add_audit(replace(entry("approve", "h"), token="3fa9"))
+        newest = store.audit().rows[0]
+        assert (newest.number, newest.token) == (2, "3fa9")
+        assert store.insert_decision(make_decision(1), [], ["a"]).number == 1
+
+
+def test_an_install_path_may_hold_anything(tmp_path, monkeypatch):
+    place = tmp_path / "100%(home)s %d"
+    shutil.copytree(Path(upgrading.__file__).parent / "migrations", place / "migrations")
+    monkeypatch.setattr(upgrading, "FOLDER", place / "migrations")
+    with Store(tmp_path / "store.sqlite") as store:
+        assert store.audit().rows == ()

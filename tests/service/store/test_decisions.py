@@ -15,6 +15,7 @@ from fanwise.errors import ParameterError
 from fanwise.service.records import Change, Window
 from fanwise.service.store.errors import StaleError
 from fanwise.service.store.packing import read_cursor, write_cursor
+from fanwise.service.store.settling import count_offloaded
 from fanwise.service.store.store import Store
 
 NASTY = [
@@ -71,7 +72,7 @@ def test_newer_decisions_supersede_pending_ones(store):
     assert store.decision(second.number).state == "superseded"
     assert store.audit().rows[0].who == "policy"
     assert store.count_decisions() == {"superseded": 2, "rejected": 1}
-    with pytest.raises(ValueError, match="pending or rejected"):
+    with pytest.raises(ValueError, match="a new decision is not in-force"):
         store.insert_decision(make_decision(4, state="in-force"), [], [])
 
 
@@ -188,3 +189,29 @@ def _at_once(act, count):
     for thread in threads:
         thread.join()
     return results
+
+
+def test_of_several_with_a_hash_the_one_in_force_is_found_then_the_pending_one(store):
+    hash = make_hash("same")
+    first = store.insert_decision(make_decision(1, hash=hash), [], ["a"])
+    store.open_application(first.number, "apply", entry("approve", hash))
+    assert store.current().number == 1
+    store.insert_decision(make_decision(2, hash=hash, state="rejected"), [], ["a"])
+    assert store.find(hash).number == 1
+    other = store.insert_decision(make_decision(3), [], ["b"])
+    store.open_application(other.number, "apply", entry("approve", other.hash))
+    assert store.find(hash).number == 2, "nothing but the newest"
+    store.keep_outputs({"file": "x"}, NOON)
+    third = store.insert_decision(make_decision(4, hash=hash), [], ["a"])
+    store.open_application(third.number, "apply", entry("approve", hash))
+    store.insert_decision(make_decision(5, hash=hash, state="rejected"), [], ["a"])
+    assert store.find(hash).number == third.number, "it is being applied"
+
+
+def test_offloaded_are_topics_with_traffic_alone():
+    """Silent topics that are served are none of those with traffic."""
+    facts = {"topics": 10, "served": 4, "silent": 9}
+    decision = make_decision(1, tuple(f"t{number}" for number in range(13)), facts=facts)
+    assert count_offloaded(decision) == 6
+    assert count_offloaded(make_decision(1, facts={"topics": 10})) is None
+    assert count_offloaded(None) is None

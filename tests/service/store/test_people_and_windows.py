@@ -88,3 +88,24 @@ def test_windows_are_paged_and_may_be_put_again(store):
 def test_entries_of_the_trail_need_no_note(store):
     store.add_audit(entry("approve", "x"))
     assert store.audit().rows[0].note == ""
+
+
+@pytest.mark.parametrize("label", ["policy", "service", "command line", "anybody", " Policy "])
+def test_labels_of_whom_no_token_is_are_refused(store, label):
+    with pytest.raises(ParameterError, match="label"):
+        store.create_token("read", label, who="ann", at=NOON)
+    assert store.tokens() == ()
+
+
+def test_tokens_without_a_label_are_told_apart(store):
+    first, _ = store.create_token("approve", None, who="ann", at=NOON)
+    second, _ = store.create_token("approve", None, who="ann", at=NOON)
+    assert first.label == f"approve token {first.id[:4]}"
+    assert second.label.startswith("approve token ")
+    assert store.audit().rows[0].note.endswith(second.label)
+
+
+def test_entries_of_the_trail_have_the_token(store):
+    store.set_pin("a", "pin", who="ann", at=NOON, token="3fa9")
+    store.remove_pin("a", who="ann", at=NOON, token="3fa9")
+    assert [one.token for one in store.audit().rows] == ["3fa9", "3fa9"]

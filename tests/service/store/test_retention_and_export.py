@@ -67,7 +67,7 @@ def test_what_is_in_force_pending_or_needed_to_roll_back_stays(store):
     assert numbers(store) == [2, 3, 4, 8]
     assert store.served_by(store.decision(2).hash) == ("t1",)
     assert len(store.windows(100).rows) == 4, "windows of decisions stay with them"
-    assert count(store, tables.applications) == 0
+    assert count(store, tables.applications) == 1, "the one that is in force"
     back = store.open_application(2, "roll-back", entry("roll-back", "x", at=LATER))
     assert back.epoch == 5, "epochs never come again"
     assert store.current().number == 2

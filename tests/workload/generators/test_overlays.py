@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fanwise.errors import ParameterError
-from fanwise.workload.generators.activity import draw_rates, draw_regions, place_nodes
+from fanwise.workload.generators.activity import draw_positions, draw_rates, draw_regions
 from fanwise.workload.generators.follow import follow
 from fanwise.workload.generators.overlays import draw_different, expo, unif, zipf
 
@@ -128,7 +128,7 @@ def test_positions_change_nothing_else():
 def test_nodes_stand_close_to_those_of_their_region():
     rng = np.random.default_rng(1)
     regions = draw_regions(3000, rng)
-    positions = place_nodes(regions, 2, rng)
+    positions = draw_positions(regions, 2, rng)
     share = np.bincount(regions) / 3000
     assert share[0] > share[3] > share[11] > 0
     middles = np.array([positions[regions == region].mean(axis=0) for region in range(12)])

@@ -9,6 +9,18 @@ left. Of any cover, this finds one that lies within it.
 
 What has to be held, together with the rectangles so far, measures no more than any cover they lead
 to: branches above the best cover known are cut.
+
+Guarantee
+    Complete up to rounding, or TooMuchWorkError: no cover is passed over that could be better.
+
+Complexity
+    Exponential in alpha: the rectangles of the grid, to the power of alpha - 1, times cells and
+    pieces / 64. Budgets count the steps.
+
+References
+----------
+    A. Land, A. Doig: An automatic method of solving discrete programming problems. Econometrica
+    28(3), 1960. The branching is our own.
 """
 
 from __future__ import annotations
@@ -25,7 +37,7 @@ from fanwise.assign.covers.cell_kernels import held_cells, merge_down
 from fanwise.assign.covers.search_kernels import pieces_of, search_covers
 
 FIRST_SLOTS = 256
-"""Covers that there is room for at first."""
+"""Covers that there are slots for at first."""
 
 
 STEPS_PER_SECOND = 50_000_000
@@ -154,4 +166,6 @@ def _search(
             raise TooMuchWorkError
         if total <= slots:
             return Covers(found[0][:total], found[1][:total], counts[:total], mass[:total])
+        # The search has gone to its end and counted. It does the same again, now with slots for
+        # all.
         slots = total

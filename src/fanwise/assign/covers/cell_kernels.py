@@ -109,6 +109,7 @@ def merge_down(
     held = held_cells(sizes, lo, hi, count)
     at, low, high = np.empty(dims, np.int64), np.empty(dims, np.int64), np.empty(dims, np.int64)
     while count > alpha:
+        # Ties: the first pair. Quadratic in the boxes left, which are few.
         best, left, right = np.inf, 0, 1
         for i in range(count):
             for j in range(i + 1, count):
@@ -139,6 +140,8 @@ def fill_table(
 ) -> None:
     """Sum up what is not held below and left of each corner of the grid. Changes ``table``."""
     table[:] = 0.0
+    # A summed-area table. It has a line more than there are cells along each axis: entries on a
+    # lowest line stay 0, so that sums over boxes need no special case.
     for cell in range(len(held)):
         left, corner = cell, 0
         for axis in range(len(sizes) - 1, -1, -1):
@@ -156,6 +159,8 @@ def box_mass(table: FloatArray, strides: LongArray, lo: LongArray, hi: LongArray
     """Return the sum of a table of cells over a rectangle, from its corners. Changes nothing."""
     total = 0.0
     dims = len(lo)
+    # Inclusion and exclusion: a corner counts negatively if it lies on an odd number of lower
+    # sides.
     for corner in range(1 << dims):
         at, sign = 0, 1.0
         for axis in range(dims):

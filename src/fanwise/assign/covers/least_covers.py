@@ -2,7 +2,7 @@
 
 Rectangles whose sides are sides of boxes (or of cells of events) are enough. Take the filters of a
 whole tree and a side of a rectangle strictly between two neighbouring such sides. Between the two,
-boxes and events do not change along that axis. So all sides at the same place, in all filters, can
+boxes and events do not change along that axis. So all sides at one coordinate, in all filters, can
 be moved together, one way or the other, without a growing sum of measures, until they meet another
 side; whatever was held is held all along, boxes by unions and filters by filters above them.
 
@@ -11,6 +11,18 @@ be the bounding box of what the first leaves over of the boxes. That may be a pa
 may be held by the two together, so that bounding boxes of subsets of boxes would not do. Boxes that
 are no more than alpha are their own cover, which no other one can be within. What three rectangles
 and more can hold, :mod:`fanwise.assign.covers.branch_and_bound` finds.
+
+Guarantee
+    Rectangles on the grid are enough, as shown above: the least of these covers is the least of
+    all.
+
+Complexity
+    O(rectangles of the grid x boxes) for two rectangles; see
+    :mod:`fanwise.assign.covers.branch_and_bound` for more.
+
+References
+----------
+    Our own.
 """
 
 from __future__ import annotations
@@ -91,6 +103,7 @@ def sides_of(lo: FloatArray, hi: FloatArray, density: Density) -> list[FloatArra
     for axis in range(lo.shape[1]):
         own = np.unique(np.concatenate([lo[:, axis], hi[:, axis]]))
         cells = np.concatenate([density.lo[:, axis], density.hi[:, axis]])
+        # Beyond the outermost sides nothing has to be held: events change there without effect.
         inside = cells[(cells > own[0]) & (cells < own[-1])] if len(own) else own
         found.append(np.union1d(own, inside))
     return found
@@ -179,6 +192,7 @@ def distinct(lo: AnyArray, hi: AnyArray) -> tuple[AnyArray, AnyArray]:
     dims = lo.shape[1]
     lo, hi = np.ascontiguousarray(both[:, :dims]), np.ascontiguousarray(both[:, dims:])
     inside = (lo[:, None] >= lo).all(axis=2) & (hi[:, None] <= hi).all(axis=2)
+    # Equal boxes are gone by now, so that each is within itself alone or within another one.
     keep = inside.sum(axis=1) == 1
     return lo[keep], hi[keep]
 
@@ -252,6 +266,9 @@ def bound_rest(
             continue
         for k in range(dims):
             low, high = lo[row, k], hi[row, k]
+            # The rectangle cuts a slab off the box only where it is open along one axis; what is
+            # left is closed, so that it begins on the cut. Open along two axes or more, a box keeps
+            # its bounding box whatever is cut out of it.
             if num_open == 1 and k == axis:
                 if cut_lo[k] <= low <= cut_hi[k]:
                     low = cut_hi[k]

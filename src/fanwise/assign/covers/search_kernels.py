@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.assign.covers.cell_kernels import BoolArray, box_mass, fill_table, hold_cells, new_mass
 
 Bits = npt.NDArray[np.uint64]
 WORD = 64
-ROUNDING = 1e-12
 
 
 @kernel
@@ -40,6 +40,7 @@ def pieces_of(
     count = 0
     for cell in range(len(needed)):
         if needed[cell]:
+            # Cells are numbered in C order, the last axis fastest.
             left = cell
             for axis in range(dims - 1, -1, -1):
                 out_lo[count, axis] = left % sizes[axis]
@@ -56,6 +57,7 @@ def pieces_of(
         for number in range(size):
             left = number
             for axis in range(dims - 1, -1, -1):
+                # A flat axis counts as one piece, whose two sides are the same line.
                 length = max(hi[row, axis] - lo[row, axis], 1)
                 out_lo[count, axis] = lo[row, axis] + left % length
                 wide = 1 if hi[row, axis] > lo[row, axis] else 0
@@ -119,7 +121,7 @@ def search_covers(
 ) -> tuple[int, int]:
     """Write covers to ``out``; return how many there are, and the steps it took.
 
-    Where ``is_listing``, all of them up to ``most``, as far as there is room. Otherwise only the
+    Where ``is_listing``, all of them up to ``most``, as far as there are slots. Otherwise only the
     best, if it measures less than ``most``.
     Changes ``out_lo``, ``out_hi``, ``out_counts`` and ``out_mass``.
     """
@@ -150,10 +152,15 @@ def search_covers(
     margin = ROUNDING * everything  # sums and differences of a table may be off by that
     found, steps = 0, 0
     level, is_new = 0, True
+    # Depth first without recursion: rectangles below ``level`` stand, the one at ``level`` is being
+    # tried. ``is_new`` says that the level was just entered and has no range of rectangles yet.
+    # ``mass[level]`` measures what must be held together with the rectangles that stand: it only
+    # grows on the way down, so that it bounds every cover of the branch.
     while level >= 0 and steps <= most_steps:
         if is_new and is_empty(left[level]):
             if not is_listing:
                 most, found = mass[level], 0
+            # Counting goes on without slots, so that the caller can offer enough of them next time.
             if found < len(out_mass):
                 write_cover(lo, hi, level, mass[level], found, out_lo, out_hi, out_counts, out_mass)
             found += 1
@@ -166,6 +173,7 @@ def search_covers(
                 end_lo[level], end_hi[level],
             )  # fmt: skip
             steps += words * len(marks.lo_at[0])
+            # The last rectangle has no choice: the bounding box of everything that is left.
             if level == alpha - 1:
                 start_lo[level], start_hi[level] = end_lo[level], end_hi[level]
             else:
@@ -180,6 +188,8 @@ def search_covers(
         is_new = False
         steps += 1 + words
         if level < alpha - 1:
+            # The table's sums are quick but rounded: they only decide what to skip, with a margin.
+            # Rectangles around one that is too large are too large as well.
             about = mass[level] + box_mass(table[level], strides, lo[level], hi[level])
             if about - margin > most:
                 skip_larger(
@@ -191,6 +201,8 @@ def search_covers(
             continue
         total = mass[level] + new_mass(cells, sizes, lo[level], hi[level], held[level], at)
         steps += len(needed)
+        # A list takes what measures as much as ``most``; the best one must beat it by more than
+        # rounding, or equal covers would replace each other.
         is_above = total > most if is_listing else total >= most * (1 - ROUNDING)
         if is_above:
             continue
@@ -255,6 +267,8 @@ def set_ends(
                 end_lo[axis] = line
             if meets(left, marks.hi_at[axis, line]):
                 end_hi[axis] = line
+    # Branch on a piece on the lowest line of the first axis: no rectangle has to begin below it, so
+    # that ``start_lo[0]`` and ``end_lo[0]`` agree and one side less has to be tried.
     first = -1
     for word in range(words):
         some = left[word] & marks.lo_at[0, end_lo[0], word]
@@ -290,6 +304,8 @@ def next_rectangle(
 
     Changes ``lo`` and ``hi``.
     """
+    # An odometer whose digits are the upper and lower side of each axis, the first axis fastest.
+    # Each digit starts tight around the piece and moves outwards.
     for axis in range(len(lo)):
         if hi[axis] < end_hi[axis]:
             hi[axis] += 1
@@ -316,6 +332,9 @@ def skip_larger(
     As long as sides are where they start, those further on only move outwards.
     Changes ``lo`` and ``hi``.
     """
+    # Digits at their start can only move outwards from here, and the first one that is not still
+    # moves outwards until it is reset. Put at their ends, all of these are left behind by the next
+    # step of the odometer.
     for axis in range(len(lo)):
         is_least = hi[axis] == start_hi[axis]
         hi[axis] = end_hi[axis]
@@ -339,6 +358,8 @@ def take_pieces(marks: Marks, left: Bits, lo: LongArray, hi: LongArray, rest: Bi
         for axis in range(dims):
             inside &= marks.lo_from[axis, lo[axis], word] & marks.hi_to[axis, hi[axis], word]
         rest[word] = left[word] & ~inside
+    # A side that touches nothing inside could move inwards and hold the same pieces: that smaller
+    # rectangle is tried by itself.
     for axis in range(dims):
         is_low = is_high = False
         for word in range(words):

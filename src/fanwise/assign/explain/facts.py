@@ -86,7 +86,7 @@ class PlanFacts:
 
 @dataclass(frozen=True)
 class Choice:
-    """A broker as a place for one subscriber; ``growth``: of all filters, if it were there."""
+    """A broker as a choice for one subscriber; ``growth``: of all filters, if it were there."""
 
     broker: str
     is_own: bool

@@ -12,6 +12,7 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.rectangles import union_mass
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.assign.arrays import Filters
 from fanwise.assign.explain.facts import BrokerFacts, PlanFacts
 from fanwise.assign.explain.reasons import REASONS, count_only_choices, find_reasons
@@ -19,8 +20,6 @@ from fanwise.assign.measuring import delays, explain_trouble, find_late, load_fa
 from fanwise.assign.problem import Assignment, read_tables
 from fanwise.planning.explanation import MOST_LISTED
 from fanwise.planning.plan import Plan
-
-ALMOST = 1e-9
 
 
 def explain_plan(problem: Assignment, plan: Plan) -> PlanFacts:
@@ -57,7 +56,7 @@ def explain_plan(problem: Assignment, plan: Plan) -> PlanFacts:
         least_lbf=problem.least[0],
         one_choice=int(count_only_choices(arrays).sum()),
         mean_choices=float(np.diff(arrays.indptr).mean()) if arrays.num_subscribers else 0.0,
-        quickest=int(np.count_nonzero(delay <= ALMOST)),
+        quickest=int(np.count_nonzero(delay <= RELATIVE_TOLERANCE)),
         mean_delay=float(delay.mean()) if len(delay) else 0.0,
         most_delay=float(delay.max(initial=0.0)),
         reasons={REASONS[code]: int(count) for code, count in enumerate(reasons)},

@@ -104,6 +104,8 @@ class Annealing:
             try_moves(arrays, self._state, self._workspace, leaves, some, heat)
             first += len(some)
             self.num_tried += len(some)
+            # A slice decides when to look at the clock, never which moves are tried: without a time
+            # limit, the plan does not depend on the machine.
             self._slice = max(1, SLICE_WORK * len(some) // (self.work - before))
         if self._state.measures.sum() >= self.value:
             return False

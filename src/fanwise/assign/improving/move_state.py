@@ -173,6 +173,7 @@ def shift(
         spot[pair] = size[b]
         size[b] += 1
     elif was + by == 0:
+        # The last entry fills the gap: the order of a list carries no meaning.
         size[b] -= 1
         last, at = first[b] + size[b], first[b] + spot[pair]
         listed[at] = listed[last]
@@ -216,6 +217,7 @@ def touch(arrays: AssignmentArrays, state: MoveState, broker: int) -> None:
     Changes what ``state`` keeps of filters before the change.
     """
     b = broker
+    # A touched broker has all above it touched as well: the first one ends the walk.
     while b >= 0 and not state.is_touched[b]:
         copy_filter(state.filters, state.saved, b)
         state.is_touched[b] = True
@@ -241,6 +243,9 @@ def undo(arrays: AssignmentArrays, state: MoveState) -> None:
     listed, listed_type, spot = state.listed, state.listed_type, state.spot
     brokers, moved, moved_type = arrays.brokers, state.moved, state.moved_type
     moved_by = state.moved_by
+    # Backwards, so that amounts only pass through values they have had: a pair may be in the
+    # journal more than once, and below zero its list would be wrong. Lists may end up in another
+    # order.
     for row in range(state.counters[MOVED] - 1, -1, -1):
         pair, t, by = moved[row], moved_type[row], -moved_by[row]
         shift(amounts, loads, first, size, listed, listed_type, spot, brokers[pair], pair, t, by)

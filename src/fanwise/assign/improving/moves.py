@@ -8,6 +8,14 @@ gained, or little more while there is heat; else all is undone.
 
 Kernels draw no random numbers: each move is given a row of them.
 
+Guarantee
+    A move that is kept costs no more than the heat allows; one that is not leaves everything as it
+    was.
+
+Complexity
+    A move looks at the members of one broker once for each of its rectangles, and at the brokers of
+    whoever it drives out.
+
 References
 ----------
     G. Schrimpf, J. Schneider, H. Stamm-Wilbrandt, G. Dueck: Record breaking optimization results
@@ -22,6 +30,7 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.assign.arrays import AssignmentArrays
 from fanwise.assign.improving.move_state import (
     WORK,
@@ -42,6 +51,7 @@ from fanwise.assign.improving.shrinking import (
     stretch_box,
 )
 
+# Columns of the random numbers of a move; from FIRST_PICK on there are two.
 NUM_DRAWS = 8
 WHICH_BROKER, WHICH_RECTANGLE, KIND, SIDE, DEPTH, FIRST_PICK, HEAT = 0, 1, 2, 3, 4, 5, 7
 WHOLE, NEXT, LESSER = 0.1, 0.45, 0.7
@@ -52,8 +62,6 @@ BARRED, PUSHING = 0.25, 0.3
 brokers may be sent on."""
 MOVE_WORK = 64
 """What a move costs beside what it looks at."""
-ROUNDING = 1e-12
-"""A change must save more than this share of what there is."""
 
 
 class Workspace(NamedTuple):
@@ -119,6 +127,8 @@ def try_moves(
         if state.filters.counts[b] == 0:
             continue
         r = int(draw[WHICH_RECTANGLE] * state.filters.counts[b])
+        # Metropolis with the die cast first: a loss below -heat ln(u) has the probability exp(-loss
+        # / heat). Known in advance, it lets the recreation give up early.
         loss = -heat * np.log(1.0 - draw[HEAT])
         if try_move(arrays, state, workspace, b, r, draw, loss):
             kept += 1
@@ -148,9 +158,13 @@ def try_move(
     if gain > 0.0 or loss > 0.0:
         barred = b if draw[KIND] < BARRED else -1
         is_pushing = draw[KIND] > 1.0 - PUSHING
+        # ``cost`` leaves out what filters shrink by where somebody is sent on: it is an upper limit
+        # that ends hopeless moves. What counts is the change that is measured afterwards.
         cost = recreate(arrays, state, workspace.evicted, count, gain + loss, barred, is_pushing)
         if cost < np.inf:
             change = change_in_measure(arrays, state, False)
+            # Without the margin, moves that change nothing but the last digits could be kept for
+            # ever.
             is_kept = change < loss - ROUNDING * (gain + abs(change))
     if is_kept:
         change_in_measure(arrays, state, True)
@@ -211,12 +225,14 @@ def find_dependents(
     lo, hi, counts = state.filters
     for at in range(first, first + state.size[b]):
         t = state.listed_type[at]
+        # Who wants nothing depends on no rectangle, and stays.
         if arrays.lo[t, 0] > arrays.hi[t, 0]:
             continue
         if is_held_by_another(lo, hi, b, counts[b], r, arrays.lo, arrays.hi, t):
             continue
         workspace.who[count] = state.listed[at]
         workspace.type[count] = t
+        # Upper sides are negated: the smaller the key, the nearer to the side that is pulled in.
         workspace.key[count] = arrays.lo[t, side] if side < dims else -arrays.hi[t, side - dims]
         count += 1
     state.counters[WORK] += state.size[b]
@@ -232,6 +248,8 @@ def choose_depth(key: FloatArray, count: int, draw: FloatArray) -> float:
     if count == 0 or draw[DEPTH] < WHOLE:
         return np.inf
     if draw[DEPTH] < NEXT:
+        # Pairs strictly below the limit go, so that the second-least key lets those go that touch
+        # the side.
         least, second = np.inf, np.inf
         for k in range(count):
             if key[k] < least:

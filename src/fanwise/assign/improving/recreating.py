@@ -39,7 +39,7 @@ def recreate(
     barred: int,
     is_pushing: bool,
 ) -> float:
-    """Place everybody who waits, the largest wishes first; return by how much filters grow.
+    """Find brokers for all who wait, the largest wishes first; return by how much filters grow.
 
     Infinite where somebody finds no room, or as soon as it would be ``budget`` or more. The filter
     of broker ``barred`` may not grow. ``is_pushing``: members of full brokers may be sent on.
@@ -54,8 +54,10 @@ def recreate(
     for k in np.argsort(evicted.types[:count]):  # types descend by volume
         t, left = evicted.types[k], evicted.amounts[k]
         while left > 0:
-            if counters[MOVED] + 3 > len(state.moved):  # two rows for a push, one for the place
+            if counters[MOVED] + 3 > len(state.moved):  # two rows for a push, one for who waits
                 return np.inf
+            # In the order of their prices: a filter that holds the type already; the least growth;
+            # and, only where that is not free, sending on somebody who is cheaper to move.
             pair = find_free_pair(
                 lo, hi, counts, indptr, brokers, limits, loads, boxes_lo, boxes_hi, t
             )
@@ -72,6 +74,7 @@ def recreate(
                 grow_path(arrays, state, brokers[pair], t, np.inf, True)
                 cost += growth
             b = brokers[pair]
+            # Members of a type that do not all fit are split: the rest looks for another broker.
             some = min(left, limits[b] - loads[b])
             left -= some
             row = counters[MOVED]
@@ -101,6 +104,7 @@ def push_someone(
         growth = 0.0
         if not is_held_by_another(lo, hi, b, counts[b], -1, arrays.lo, arrays.hi, t):
             growth = grow_path(arrays, state, b, t, best, False)
+        # Working out a growth counts as eight looks at a pair.
         state.counters[WORK] += 8
         if growth >= best:
             continue
@@ -119,6 +123,8 @@ def push_someone(
     touch(arrays, state, d)
     note_shift(arrays, state, pair, u, -some)
     note_shift(arrays, state, target, u, some)
+    # Growing comes before shrinking: brokers above both never let go of what only moves from one
+    # child to another.
     grow_path(arrays, state, d, u, np.inf, True)
     shrink_leaf(arrays, state, b)
     shrink_above(arrays, state, b)
@@ -197,6 +203,7 @@ def find_free_pair(
     for pair in range(indptr[t], indptr[t + 1]):
         b = brokers[pair]
         free = limits[b] - loads[b]
+        # Most room first, the lowest pair of equals: emptier brokers keep more choices open.
         if free > room and (
             wants_nothing or is_held_by_another(lo, hi, b, counts[b], -1, boxes_lo, boxes_hi, t)
         ):

@@ -53,6 +53,8 @@ def refit(
     fitted = nest_filters(arrays, adjust_filters(arrays, broker_of_subscriber, filters, rng))
     yield fitted
     if arrays.alpha > 1:  # of one rectangle there is only the bounding box
+        # A least cover replaces a leaf's filter only where it is smaller, so that both sets are
+        # worth a try: leaves with too many different things keep what they had.
         for leaves in (filters, fitted):
             if is_over():
                 return

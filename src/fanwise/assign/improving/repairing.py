@@ -9,6 +9,11 @@ Guarantee
 
 Complexity
     That of a max-flow over types and brokers, and of growing filters once for each pair in use.
+
+References
+----------
+    E. Dinic: Algorithm for solution of a problem of maximum flow in networks with power estimation.
+    Soviet Mathematics Doklady 11, 1970.
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ def relieve_loads(types: SubscriberTypes, amounts: IntArray, limits: LongArray) 
         arrays.num_brokers,
     )
     counts = amounts.astype(np.int64)
+    # A flow to go on from must be within its limits.
     left = drop_excess(arrays.indptr, arrays.brokers, counts, limits)
     flow = max_flow(groups, limits, start=Flow(groups, limits, counts, left))
     relieved = flow.counts.copy()
@@ -75,6 +81,7 @@ def drop_excess(
     for pair in range(len(brokers)):
         excess[brokers[pair]] += counts[pair]
     left = np.zeros(len(indptr) - 1, dtype=np.int64)
+    # Types descend by volume: the last ones want least, and filters elsewhere grow least for them.
     for t in range(len(indptr) - 2, -1, -1):
         for pair in range(indptr[t], indptr[t + 1]):
             b = brokers[pair]

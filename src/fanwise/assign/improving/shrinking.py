@@ -78,6 +78,8 @@ def shrink_leaf(arrays: AssignmentArrays, state: MoveState, b: int) -> None:
     """
     first = state.first[b]
     lo, hi, counts = state.filters
+    # One after the other, never all at once: what two rectangles hold, the first gives up and the
+    # second, which no longer sees it there, keeps.
     r = 0
     while r < counts[b]:
         empty_box(state.box)

@@ -11,6 +11,10 @@ Guarantee
 
 Complexity
     O(cells of each subscriber's rectangle x brokers / 64), MOST_STEPS cells at most.
+
+References
+----------
+    Our own.
 """
 
 from __future__ import annotations
@@ -44,6 +48,7 @@ def take_disjoint(
     group = ancestors(arrays, level)
     masks = allowed_masks(arrays, group)[subscribers]
     sizes = np.bitwise_count(masks).sum(axis=1)
+    # Those with few brokers block few others: a greedy packing of sets.
     order = np.argsort(sizes, kind="stable")
     order = order[sizes[order] > 0]
     lo, hi = arrays.lo[subscribers[order]], arrays.hi[subscribers[order]]

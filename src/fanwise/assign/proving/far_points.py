@@ -10,6 +10,10 @@ Guarantee
 
 Complexity
     O(subscribers x MOST_POINTS) to choose points, and MOST_WAYS unions of a few rectangles.
+
+References
+----------
+    Our own.
 """
 
 from __future__ import annotations
@@ -83,6 +87,7 @@ def _share(points: FloatArray, rectangles: int, density: Density) -> float:
 @cache
 def num_ways(points: int, rectangles: int) -> int:
     """Return in how many ways points share at most so many rectangles."""
+    # Stirling numbers of the second kind: a point joins one of k rectangles or opens the k-th.
     ways = [1] + [0] * rectangles  # by rectangles in use
     for _ in range(points):
         ways = [0] + [ways[k] * k + ways[k - 1] for k in range(1, rectangles + 1)]
@@ -94,6 +99,8 @@ def list_ways(points: int, rectangles: int) -> LongArray:
     """Return every way as a row: the rectangle of each point, numbered as they come into use."""
     ways = np.zeros((1, 0), dtype=np.int64)
     for _ in range(points):
+        # A point may open only the next rectangle: ways that differ by numbering alone are the
+        # same.
         used = ways.max(axis=1, initial=-1) + 1
         choices = np.minimum(used + 1, rectangles)
         rows = np.repeat(np.arange(len(ways)), choices)

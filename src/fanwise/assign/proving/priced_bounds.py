@@ -25,16 +25,22 @@ union. With a density of events in the plane, the sum is at most alpha times the
 
 Points and not rectangles, because a union may hold a subscription that no rectangle of it does.
 
+The prices are the certificate. They are rounded to a few hundred different ones, so that they take
+few bytes, and the bound is that of the rounded prices.
+
 Guarantee
-    No plan within the limits carries less, whatever the prices. The proof above is our own; the
-    prices come from the relaxation of A. Yu, P. Agarwal, J. Yang (IEEE ICDE 2011, Sec. IV).
+    No plan within the limits carries less, whatever the prices.
 
 Complexity
     O(rows^2 x columns) in the plane for the grid of points of each broker, in each of ROUNDS
     rounds.
 
-The prices are the certificate. They are rounded to a few hundred different ones, so that they take
-few bytes, and the bound is that of the rounded prices.
+References
+----------
+    The proof is our own. The prices come from the relaxation of A. Yu, P. Agarwal, J. Yang:
+    Subscriber assignment for wide-area content-based publish/subscribe, Sec. IV-A.1. IEEE ICDE
+    2011. Steps: B. Polyak: Minimization of unsmooth functionals. USSR Computational Mathematics and
+    Mathematical Physics 9(3), 1969.
 """
 
 from __future__ import annotations
@@ -221,12 +227,14 @@ def ascend(
             continue
         pays = -market.alpha * inside.astype(np.float64)
         pays[chosen] += 1.0
+        # Prices at zero cannot fall: that part of the step would only make the rest shorter.
         pays[((prices.pair <= 0) & (pays < 0)) | closed] = 0.0
         charges = np.bincount(brokers[chosen], weight[chosen], len(capacity)) - 1.0
         charges[(prices.load <= 0) & (charges < 0)] = 0.0
         norm = float(pays @ pays + charges @ charges)
         if norm == 0:
             break
+        # Polyak's step towards a target half as large again as the best bound so far.
         length = step * (1.5 * max(best, abs(value)) - value) / norm
         prices = Prices(
             np.maximum(prices.pair + length * pays, 0.0),
@@ -261,6 +269,7 @@ def evaluate(
     least = np.full(len(market.points), np.inf)
     np.minimum.at(least, types, fee)
     chosen = np.full(len(least), -1, dtype=np.int64)
+    # Backwards, so that the first of equally cheap pairs is written last and stays.
     cheapest = np.flatnonzero(fee <= least[types])[::-1]
     chosen[types[cheapest]] = cheapest
     gains = 0.0
@@ -296,6 +305,8 @@ def sweep_rows(
                 between += measures[last - 1]
             for at in range(starts[last], starts[last + 1]):
                 paid[column[at]] += price[pairs[at]]
+            # The best run of columns in one pass (Kadane): a run that has cost what it was paid is
+            # dropped.
             run, begin = 0.0, 0
             for i in range(num_columns):
                 if i > 0:

@@ -1,4 +1,17 @@
-"""Final filters of leaf brokers: few rectangles, no larger than what is assigned to them."""
+"""Final filters of leaf brokers: few rectangles, no larger than what is assigned to them.
+
+Guarantee
+    Filters of at most alpha rectangles that hold what is assigned to their leaf, each the smallest
+    of several.
+
+Complexity
+    O(subscribers x alpha^3) to take them in one by one, and k-means for each leaf.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. IV-C. IEEE ICDE 2011.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +51,8 @@ def adjust_filters(
         fit_filters(arrays, broker_of_subscriber),
     ]
     measures = np.array([arrays.measures(rival) for rival in rivals])
+    # Only the first may miss somebody: a leaf may have been given subscribers, in a repair, whom
+    # its preliminary filter does not hold.
     measures[0, ~_holds_all(arrays, broker_of_subscriber, rivals[0])] = np.inf
     winner = measures.argmin(axis=0)
     best = arrays.no_filters()

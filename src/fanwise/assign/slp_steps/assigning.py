@@ -4,6 +4,17 @@ Where even the last limit leaves somebody over, the minimum cut names the types 
 too tight. Then filters of brokers outside the cut are enlarged to hold types inside it, first where
 they grow least for those they let through. Each round either lets more flow or widens the cut, so
 that a cut with no allowed broker outside proves the limit too tight for anybody's filters.
+
+Guarantee
+    Everybody within the last limit, wherever any filters allow that.
+
+Complexity
+    A max-flow over groups of types for each step of the limit and each round of enlarging.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. IV-B. IEEE ICDE 2011. The repair is our own.
 """
 
 from __future__ import annotations
@@ -92,6 +103,7 @@ def _enlarge_at_cut(level: Level, filters: Filters, flow: Flow) -> bool:
     scratch = make_scratch(filters.lo.shape[1], level.lo.shape[1])
     arrays = level.lo, level.hi, filters, level.alpha, level.density, scratch
     growth = growth_of_pairs(types, brokers, *arrays)
+    # Growth for each subscriber whom it lets through; more than are left over do not count.
     order = np.argsort(growth / np.minimum(level.weight[types], flow.num_left), kind="stable")
     room = np.maximum(flow.limits - flow.loads, 0)
     chosen = take_enough(types[order], brokers[order], level.weight, room, flow.num_left)
@@ -122,6 +134,7 @@ def take_enough(
     """
     chosen = np.empty(len(types), dtype=np.int64)
     is_taken = np.zeros(len(weight), dtype=np.bool_)
+    # Twice, because whoever may move does not have to: a tight choice would need another round.
     left = 2 * room
     count = 0
     for i in range(len(types)):

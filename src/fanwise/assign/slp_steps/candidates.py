@@ -6,6 +6,19 @@ subscriptions inside. The paper's printed limits leave long intervals in no cand
 points, so that there is one more level, the overall interval is always there, and so is every
 point. Then each bounding box of a subset of the given rectangles lies in a candidate of at most 4^d
 times its volume (the paper's Lemma 4), as long as intervals are not cut off below a finest length.
+
+Guarantee
+    Each bounding box of a subset of the rectangles given lies in a candidate of at most 4^d times
+    its volume (Lemma 4), unless levels are cut off.
+
+Complexity
+    O(n log(extent / finest)) intervals for each axis, and their product; O(n^3) at worst for the
+    boxes of an agglomeration.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. IV-A.3. IEEE ICDE 2011.
 """
 
 from __future__ import annotations
@@ -19,10 +32,8 @@ from fanwise.arrays.csr import Csr, FloatArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.rectangle_kernels import Density, union_measures
 from fanwise.arrays.rectangles import bounding_boxes, make_scratch
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.assign.slp_steps.clustering import cluster
-
-SLACK = 1e-12
-"""What sums of coordinates may be off, relative to the extent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +94,16 @@ def axis_intervals(lo: FloatArray, hi: FloatArray, most_levels: int | None = Non
     found.update((x, x) for x in lo[lo == hi].tolist())
     ends = np.unique(np.concatenate([lo, hi]))
     if len(ends) > 1 and extent > 0:
+        # The paper's delta is the shortest interval, which is nothing for points: the least
+        # distance between ends is as fine as any bounding box can need.
         finest = float(np.diff(ends).min())
         if most_levels is not None:
             finest = max(finest, extent * 2.0**-most_levels)
+        # One level more than the paper's log2(extent / finest): its longest intervals only take in
+        # what is up to half the extent.
         for j in range(1, math.ceil(math.log2(extent / finest)) + 2):
             length = finest * 2.0**j
-            found.update(_intervals_of_length(lo, hi, length, extent * SLACK))
+            found.update(_intervals_of_length(lo, hi, length, extent * ROUNDING))
     return np.array(sorted(found))
 
 
@@ -107,6 +122,8 @@ def _intervals_of_length(
         last = np.searchsorted(lo, start + length + slack, side="right")
         inside = hi[first:last] <= start + length + slack
         found.add((float(start), float(hi[first:last][inside].max())))
+        # The paper's eta = 1/2: intervals of one length begin more than half of it apart, and what
+        # begins in between still fits, being no longer than the other half.
         first = int(np.searchsorted(lo, start + length / 2, side="right"))
     return found
 
@@ -161,6 +178,7 @@ def merged_boxes(lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray
     np.fill_diagonal(cost, np.inf)
     lows, highs = [lo], [hi]
     for _ in range(len(lo) - 1):
+        # Cluster i lives on in row i, j is gone. Ties: the lowest rows.
         i, j = divmod(int(cost.argmin()), len(lo))
         low[i], high[i] = np.minimum(low[i], low[j]), np.maximum(high[i], high[j])
         alive[j] = False

@@ -1,4 +1,15 @@
-"""k-means, for super-subscriptions and for filters of few rectangles."""
+"""k-means, for super-subscriptions and for filters of few rectangles.
+
+Guarantee
+    k-means++ seeds are within O(log clusters) of the least squared distance, in expectation.
+
+Complexity
+    O(points x clusters x dimensions) for each of ROUNDS rounds at most.
+
+References
+----------
+    D. Arthur, S. Vassilvitskii: k-means++: the advantages of careful seeding. ACM-SIAM SODA 2007.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +45,8 @@ def cluster(points: FloatArray, count: int, rng: np.random.Generator) -> LongArr
 def _seed(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
     """Return different points, far ones with a greater chance."""
     centres = np.empty((count, points.shape[1]))
+    # k-means++ (Arthur and Vassilvitskii, 2007): the chance of a point is its squared distance to
+    # the nearest centre so far.
     centres[0] = points[rng.integers(len(points))]
     far = ((points - centres[0]) ** 2).sum(axis=1)
     for i in range(1, count):

@@ -10,6 +10,19 @@ nothing is sampled.
 The paper leaves epsilon open, and repeats as often as its lemmas ask, which at hundreds of brokers
 takes days. Here relaxations are counted: after the last one filters are enlarged, where they grow
 least, to hold whoever is left (``grown`` counts them).
+
+Guarantee
+    Filters hold everybody who has a broker. The paper's, with as many rounds as its Lemma 2 asks: a
+    certificate of size O(g ln g) where there is one of size g.
+
+Complexity
+    At most ``rounds`` relaxations; each takes time in the square of the pairs drawn, and a look at
+    all types and rectangles of their brokers.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. IV-A.2, Algorithm 1. IEEE ICDE 2011.
 """
 
 from __future__ import annotations
@@ -147,7 +160,7 @@ def preliminary_filters(level: Level, knobs: Knobs, rng: np.random.Generator) ->
 def _search(
     level: Level, wanting: LongArray, knobs: Knobs, rng: np.random.Generator
 ) -> Preliminary:
-    """The paper's Algorithm 1, with the number of relaxations limited."""
+    """Return filters by the paper's Algorithm 1, with the number of relaxations limited."""
     people = level.weight[wanting]
     total = int(people.sum())
     size, solved, fractional = START, 0, 0.0
@@ -156,6 +169,9 @@ def _search(
     nothing = lay_out(nobody, none, none, level.num_brokers, level.alpha)
     best: tuple[int, Filters, LongArray] = total + 1, nothing, wanting
     while solved < knobs.rounds:
+        # Algorithm 1, lines 4 to 6: a stage looks for a certificate of one size, with weights of
+        # its own. Weights count members, as a type stands for all of them. The number of valid
+        # rounds is the one of Lemma 2, with a logarithm to base 2; line 6 prints ln.
         doubling = np.ones(len(wanting))
         valid, most_valid = 0, 4 * size * math.log2(max(total / size, 2))
         while solved < knobs.rounds and valid < most_valid:
@@ -165,6 +181,7 @@ def _search(
             solved += 1
             fractional = max(fractional, value)
             longer = expanded(filters, knobs.epsilon)
+            # Lines 11 and 12: filters lengthened by epsilon that hold everybody are the answer.
             left = _uncovered(level, longer, wanting)
             if people[left].sum() < best[0]:
                 best = int(people[left].sum()), longer, wanting[left]
@@ -172,6 +189,9 @@ def _search(
                 return Preliminary(longer, fractional, False, solved, 0)
             uncovered = _uncovered(level, filters, wanting)
             weight = people * doubling
+            # Line 14: only a valid round, one whose filters miss little weight, may change weights;
+            # others are drawn again. What is missed is judged before filters are lengthened (line
+            # 13).
             if weight[uncovered].sum() <= knobs.epsilon * weight.sum():
                 doubling[uncovered] *= 2
                 valid += 1
@@ -186,6 +206,7 @@ def _search(
 def _draw(weight: FloatArray, count: int, rng: np.random.Generator) -> LongArray:
     """Draw subscribers by weight; return the rows of their types, without repeats."""
     ends = weight.cumsum()
+    # The minimum guards against a product that rounds up to the last end.
     rows = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
     return np.unique(np.minimum(rows, len(weight) - 1))
 
@@ -199,6 +220,8 @@ def _with_balance(
     rng: np.random.Generator,
 ) -> tuple[LongArray, LongArray]:
     """Add subscribers drawn evenly, who stand for the load; return types and their load."""
+    # Lines 20 and 21: S_b is drawn evenly and carries the load limits (C3), because weights distort
+    # how many there are of whom; those drawn by weight must be covered, but load nobody.
     load = np.zeros(len(wanting), dtype=np.int64)
     choices = float(people @ np.diff(level.allowed.indptr)[wanting]) / float(people.sum())
     most = max(int(knobs.pairs / choices) - len(drawn), level.num_brokers)
@@ -265,6 +288,7 @@ def _factor_needed(allowed: Csr, load: LongArray, limits: FloatArray) -> float:
     alike = group_alike(allowed, len(limits))
     sizes = np.zeros(len(alike.sizes), dtype=np.int64)
     np.add.at(sizes, alike.group_of_subscriber, load)
+    # A flow counts in whole units, and a sample's limits are fractions of a subscriber.
     groups = Groups(alike.candidates, sizes * FINE, alike.group_of_subscriber, len(limits))
     factor, flow = 1.0, None
     while factor < MOST_RAISED:
@@ -280,6 +304,7 @@ def _candidates(
 ) -> Candidates:
     """Return the candidates of every broker, from super-subscriptions where there are too many."""
     lo, hi = sample.lo, sample.hi
+    # Sec. IV-A.3: super-subscriptions, k = 5|B|, only where there are more different subscriptions.
     count = knobs.clusters * level.num_brokers
     different = np.unique(np.hstack([lo, hi]), axis=0)
     dims = lo.shape[1]

@@ -23,6 +23,7 @@ def lay_out(
     slots = max(int(counts.max(initial=0)), alpha)
     shape = num_brokers, slots, lo.shape[1]
     filters = Filters(np.zeros(shape), np.zeros(shape), counts)
+    # Brokers ascend, so that a rectangle's slot is how far it is from its broker's first.
     slot = np.arange(len(broker)) - (np.cumsum(counts) - counts)[broker]
     filters.lo[broker, slot] = lo
     filters.hi[broker, slot] = hi
@@ -31,6 +32,7 @@ def lay_out(
 
 def expanded(filters: Filters, epsilon: float) -> Filters:
     """Return filters whose rectangles are longer by a fraction along each axis."""
+    # The epsilon-expansion of Sec. IV-A.2: half of the fraction on either side.
     margin = epsilon * (filters.hi - filters.lo) / 2
     return Filters(filters.lo - margin, filters.hi + margin, filters.counts.copy())
 
@@ -109,7 +111,7 @@ def growth_of_pairs(
     density: Density,
     scratch: Scratch,
 ) -> FloatArray:
-    """By how much the broker's filter would grow to hold the type, for each pair.
+    """Return by how much the broker's filter would grow to hold the type, for each pair.
 
     Changes ``scratch``.
     """

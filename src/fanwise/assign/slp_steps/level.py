@@ -81,6 +81,7 @@ class Level:
         steps = 2 ** (CURVE_DIGITS // len(low))
         cell = (centre - low) / np.where(high > low, high - low, 1.0) * (steps - 1)
         cell = np.clip(cell, 0, steps - 1).astype(np.int64)
+        # A Z-order curve: the binary digits of the axes, interleaved.
         for digit in range(CURVE_DIGITS // len(low)):
             for axis in range(len(low)):
                 position |= ((cell[:, axis] >> digit) & 1) << (digit * len(low) + axis)

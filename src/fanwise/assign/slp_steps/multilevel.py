@@ -2,10 +2,20 @@
 
 A child is allowed where a part gamma of the leaves below it reach the subscriber in time; where no
 child is, gamma halves until one is. A child's share is that of the leaves below it, and the factor
-at a node is the l-th root of what is left of the global one, l levels above the leaves [1]_. Trees
+at a node is the l-th root of what is left of the global one, l levels above the leaves. Trees
 whose leaves lie at different depths take l for each child by itself.
 
-.. [1] Sec. V of the paper.
+Guarantee
+    Where all goes well, within the global factor at every leaf; somebody may be left over, whom
+    :mod:`fanwise.assign.slp` assigns afterwards.
+
+Complexity
+    That of one level for each inner node, over the subscribers that it was given.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. V. IEEE ICDE 2011.
 """
 
 from __future__ import annotations
@@ -175,6 +185,7 @@ def allowed_children(rows: Csr, leaves_below: BoolArray, gamma: float) -> Csr:
     most = np.zeros(num_rows)
     np.maximum.at(most, key // num_children, part)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # How often gamma has to be halved until the best child is allowed, at once.
         halvings = np.maximum(np.ceil(np.log2(gamma) - np.log2(most)), 0)
     needed = np.where(most > 0, gamma * 2.0**-halvings, np.inf)
     keep = part >= np.minimum(needed, most)[key // num_children]
@@ -191,6 +202,8 @@ def node_limits(
     share = tree.share_below[ids]
     here = tree.share_below[node]
     whole = problem.arrays.num_subscribers
+    # Sec. V: beta(B) = (beta / (m(B) / (K(B) |S|)))^(1/l). What a node got beyond its share is
+    # taken off the factors below it, spread evenly over the l levels that are left.
     excess = num_here / (here * whole)
     height = tree.height[ids] + 1
     rows = []

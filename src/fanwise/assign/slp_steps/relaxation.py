@@ -9,6 +9,18 @@ mean: unscaled, solvers have stopped at zero.
 There are far more candidates than a filter will use. The relaxation starts with few and adds those
 that its prices call for; the prices also give a lower bound on the relaxation over all candidates,
 because a broker uses at most alpha of them.
+
+Guarantee
+    ``bound`` is below the relaxation over all the candidates, whatever the solver returns.
+
+Complexity
+    That of at most ROUNDS linear programmes of growing size, by an interior-point method.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. IV-A.1. IEEE ICDE 2011. Pricing: G. Dantzig, P. Wolfe: Decomposition principle for linear
+    programs. Operations Research 8(1), 1960.
 """
 
 from __future__ import annotations
@@ -122,6 +134,8 @@ def lower_bound(sample: Sample, master: _Master, indptr: LongArray, reduced: Flo
     types = np.repeat(np.arange(len(sample.lo)), np.diff(sample.allowed.indptr))
     brokers = sample.allowed.indices
     capacity = np.where(sample.limits > 0, sample.limits, np.inf)
+    # Lagrangian relaxation of C4 and C3; what stays is C2 for each type and C1 for each broker. Any
+    # prices that are not negative give a bound, so that an inexact solution does no harm.
     fee = master.pair_price + master.load_price[brokers] * sample.load[types] / capacity[brokers]
     fee[(sample.limits <= 0)[brokers] & (sample.load[types] > 0)] = np.inf
     least = np.full(len(sample.lo), np.inf)
@@ -161,6 +175,7 @@ def _first_columns(
         start, end = candidates.indptr[broker : broker + 2]
         if end > start:
             first.append(start + int(size[start:end].argmax()))
+    # From the largest to the smallest: where several hold a pair, the smallest is written last.
     order = np.argsort(-candidates.measure, kind="stable")
     smallest = np.full(len(sample.allowed.indices), -1, dtype=np.int64)
     rows = take_rows(Csr(indptr, pairs), order)  # type: ignore[arg-type]
@@ -226,6 +241,7 @@ class _Master:
         self._solver.add_columns(
             cost[new],
             np.zeros(len(new)),
+            # y has no upper side of its own: no pair needs more than 1 of it.
             np.full(len(new), np.inf),
             Matrix(starts, index, np.ones(len(index))),
         )
@@ -292,7 +308,7 @@ def hold_pairs(
 
 @kernel
 def sum_prices(indptr: LongArray, pairs: LongArray, price: FloatArray) -> FloatArray:
-    """What the pairs of each candidate would pay for it. Changes nothing."""
+    """Return what the pairs of each candidate would pay for it. Changes nothing."""
     total = np.zeros(len(indptr) - 1)
     for c in range(len(indptr) - 1):
         for at in range(indptr[c], indptr[c + 1]):

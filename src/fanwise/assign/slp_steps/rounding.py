@@ -1,4 +1,17 @@
-"""From parts of rectangles to whole ones: random rounding, then dropping what is not needed."""
+"""From parts of rectangles to whole ones: random rounding, then dropping what is not needed.
+
+Guarantee
+    Every type of the sample is covered. The paper's: the expected measure grows by a factor of
+    ln(types) at most.
+
+Complexity
+    O(pairs held) for each draw, and a max-flow for each rectangle that may be dropped.
+
+References
+----------
+    A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe,
+    Sec. IV-A.1. IEEE ICDE 2011. The dropping is our own.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +23,7 @@ import numpy.typing as npt
 from fanwise.arrays.csr import Csr, IntArray, LongArray, take_rows
 from fanwise.arrays.flows import Groups, group_alike, max_flow
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import least_enough
 from fanwise.assign.slp_steps.candidates import Candidates
 from fanwise.assign.slp_steps.relaxation import Relaxed, Sample, holding_pairs
 
@@ -26,6 +40,7 @@ def round_parts(
     covered. Then those that are not needed go, the largest first: as long as a flow serves as many
     of the sample without them as before.
     """
+    # Sec. IV-A.1: as if each were drawn ln|S_a| times with the chance y.
     draws = max(math.log(len(sample.lo)), 1.0)
     chance = 1 - (1 - relaxed.part) ** draws
     held = take_rows(Csr(*holding_pairs(sample, candidates)), relaxed.chosen)  # type: ignore[arg-type]
@@ -56,6 +71,8 @@ def _drop(
         times[held.indices[held.indptr[candidate] : held.indptr[candidate + 1]]] += 1
     unserved = _unserved(sample, times)
     chosen = np.flatnonzero(taken)
+    # Reverse deletion, which the paper does without: rounding takes many rectangles that others
+    # make superfluous. Flows are only asked where a pair is no longer covered at all.
     for candidate in chosen[np.argsort(-measure[chosen], kind="stable")]:
         own = held.indices[held.indptr[candidate] : held.indptr[candidate + 1]]
         times[own] -= 1
@@ -72,7 +89,7 @@ def _is_uncovered(sample: Sample, times: LongArray) -> bool:
 
 
 def _unserved(sample: Sample, times: LongArray) -> int:
-    """Return how much load of the sample no assignment to covering brokers can place."""
+    """Return how much load of the sample no assignment to covering brokers can serve."""
     keep = times > 0
     indptr = np.concatenate([[0], np.cumsum(keep)])[sample.allowed.indptr].astype(np.int64)
     covering = Csr(indptr, np.ascontiguousarray(sample.allowed.indices[keep]))
@@ -80,7 +97,7 @@ def _unserved(sample: Sample, times: LongArray) -> int:
     sizes = np.zeros(len(alike.sizes), dtype=np.int64)
     np.add.at(sizes, alike.group_of_subscriber, sample.load.astype(np.int64))
     groups = Groups(alike.candidates, sizes, alike.group_of_subscriber, len(sample.limits))
-    return max_flow(groups, np.ceil(sample.limits - 1e-9)).num_left
+    return max_flow(groups, np.ceil(least_enough(sample.limits))).num_left
 
 
 def _covered(

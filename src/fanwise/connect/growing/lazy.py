@@ -96,7 +96,9 @@ class LazyPhases:
         return edges[:taken]
 
     def _neighbours(self, further: int) -> lazy_phase_kernels.Neighbours:
-        """Return the lists of neighbours with room for further entries."""
+        """Return the lists of neighbours with slots for further entries."""
+        # Lists grow by doubling: how many links there will be is not known where nothing limits
+        # them.
         needed = int(self._count[0]) + further
         if needed > len(self._then):
             size = max(needed, 2 * len(self._then))

@@ -40,7 +40,7 @@ class Candidates(NamedTuple):
     tree
         Tournament over the rows of free nodes: the largest value that any of their pairs may have.
     gain, touched
-        Room to add up a row.
+        Scratch to add up a row.
     """
 
     bound: FloatArray
@@ -97,11 +97,13 @@ def add_up(
     near, value = candidates.near[u], candidates.value[u]
     value[:] = 0.0
     bound, partner, rest = 0.0, NOBODY, 0.0
+    # The list stays unsorted: only its smallest value matters here, the one to fall out next.
     worst = 0
     for k in range(count):
         v = touched[k]
         worth = value_of(gain[v], positions, u, v)
         gain[v] = 0.0
+        # The bound counts nodes that are not free as well: a later phase may free them again.
         if worth > bound or (worth == bound and v < partner):
             bound, partner = worth, v
         if not is_free[v] or not is_affordable(money, positions, u, v):
@@ -176,6 +178,8 @@ def open_rows(candidates: Candidates, limits: Limits, phase: int) -> None:
             limits.is_free[u] = limits.degree[u] < min(phase, limits.limit[u])
         tree[half + u] = candidates.bound[u] if is_node and limits.is_free[u] else 0.0
         if is_node:
+            # Lists of the phase before only held nodes that were free in it: nothing is known of a
+            # row but its bound.
             candidates.rest[u] = candidates.bound[u]
             candidates.value[u] = 0.0
     mend_tree(tree)
@@ -197,6 +201,8 @@ def take_by_row(
     """
     leaves = len(candidates.tree) // 2
     while taken < len(edges) and components.missing[0] > 0:
+        # Of equal rows the first, and of equal values in a row the smallest node: the smallest
+        # pair.
         u = first_largest(candidates.tree)
         highest = candidates.tree[leaves + u]
         if highest <= 0.0:
@@ -209,6 +215,8 @@ def take_by_row(
         is_listed = value[best] == highest
         v = near[best] if is_listed else candidates.partner[u]
         worth = 0.0
+        # A new phase begins with bounds alone. Where the partner that set the bound is still worth
+        # it, no pair of the row can be better, and adding up the row is saved.
         if (is_listed or candidates.bound[u] == highest) and v != NOBODY:
             worth = value_now(network, components, limits, u, v)
         if worth == highest:

@@ -72,6 +72,7 @@ def take_by_row_phase(
         start = taken
         if cursor[STAGE] == DESCENDING:
             taken = take_by_row(network, components, candidates, limits, cursor, edges, taken)
+            # Fewer than asked for: nothing that adds anything is left in this phase.
             if taken < len(edges):
                 cursor[STAGE] = FILLING
                 cursor[ROW] = 0
@@ -99,6 +100,7 @@ def fill_rows(
         cursor[ROW] = u
         entry = neighbours.first[u]
         while entry != NOBODY:
+            # Marks carry the node that set them, so that none has to be cleared.
             marked_by[neighbours.node[entry]] = u
             entry = neighbours.then[entry]
         for other in range(k + 1, count):

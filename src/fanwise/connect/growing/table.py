@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
@@ -12,6 +14,8 @@ from fanwise.connect.kernels import NOBODY
 
 MAX_TABLE_BYTES = 1 << 30
 """Some 32,000 nodes."""
+ROWS_COUNTED = 1024
+"""Rows between two looks at the clock: at most some tenths of a second."""
 
 
 def suits(network: Network) -> bool:
@@ -21,12 +25,21 @@ def suits(network: Network) -> bool:
     return is_plain and fits and network.most_interests <= table_kernels.MAX_TOPICS
 
 
-def count_pairs(network: Network) -> table_kernels.PairTable:
-    """Return the contributions of all pairs to the overlay without links."""
+def count_pairs(
+    network: Network, is_over: Callable[[], bool] = lambda: False
+) -> table_kernels.PairTable:
+    """Return the contributions of all pairs to the overlay without links.
+
+    Where it is over before all are counted, nothing must be taken from the table.
+    """
     num_nodes = network.num_nodes
     table = np.zeros(num_nodes * (num_nodes - 1) // 2, dtype=np.uint16)
     start = table_kernels.start_rows(num_nodes)
-    table_kernels.count_pairs(network, table, start)
+    for first in range(0, num_nodes, ROWS_COUNTED):
+        if is_over():
+            break
+        last = min(first + ROWS_COUNTED, num_nodes)
+        table_kernels.count_pairs(network, table, start, first, last)
     return table_kernels.PairTable(
         table,
         start,
@@ -40,9 +53,9 @@ def count_pairs(network: Network) -> table_kernels.PairTable:
 class TableGreedy:
     """The greedy rule: largest contribution first, then the smallest pair."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, is_over: Callable[[], bool] = lambda: False) -> None:
         self._network, self._components = network, network.components()
-        self._pairs = count_pairs(network)
+        self._pairs = count_pairs(network, is_over)
         self._spare = network.degree_limit.copy()
         self._cursor = np.zeros(NUM_ENTRIES, dtype=np.int64)
         self._cursor[LEVEL] = self._pairs.bound.max(initial=0)
@@ -59,9 +72,9 @@ class TableGreedy:
 class TablePhases:
     """The greedy rule degree by degree: among pairs that keep the largest degree lowest."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, is_over: Callable[[], bool] = lambda: False) -> None:
         self._network, self._components = network, network.components()
-        self._pairs = count_pairs(network)
+        self._pairs = count_pairs(network, is_over)
         num_nodes = network.num_nodes
         self._phase = table_phase_kernels.Phase(
             network.degree_limit,

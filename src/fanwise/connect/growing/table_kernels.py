@@ -30,7 +30,7 @@ WORTH_SORTING = 8
 
 
 class PairTable(NamedTuple):
-    """The contributions of all pairs, and room to keep them true.
+    """The contributions of all pairs, and what keeps them true.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class PairTable(NamedTuple):
         the first slot of the topic on: most joins are with the largest component, and a walk along
         an array is many times faster than one around a ring.
     aside
-        Room to write two components out.
+        Scratch to write two components out.
     """
 
     table: Table
@@ -69,12 +69,12 @@ def start_rows(num_nodes: int) -> LongArray:
 
 
 @kernel
-def count_pairs(network: Network, table: Table, start: LongArray) -> None:
-    """Count the common topics of every pair. Changes ``table``, which must be zeros.
+def count_pairs(network: Network, table: Table, start: LongArray, first: int, last: int) -> None:
+    """Count the common topics of the pairs of some rows. Changes ``table``, there zeros before.
 
-    Row by row, O(sum of C(|V_t|, 2)).
+    Row by row, O(sum of C(|V_t|, 2)) for all of them.
     """
-    for u in range(len(start)):
+    for u in range(first, last):
         row = row_of(table, start, u)
         for i in range(network.indptr[u], network.indptr[u + 1]):
             end = network.topic_indptr[network.topics[i] + 1]
@@ -115,6 +115,9 @@ def join_pair(network: Network, components: Components, pairs: PairTable, u: int
                 others = pairs.aside[1, : size[large]]
                 write_ring(network.nodes, ring, large, others)
             lose_pairs(pairs.table, pairs.start, nodes, others)
+            # A component is written out only where none is, where it swallows the one that is, or
+            # is twice as large: copying then costs a constant number of steps for each slot, over
+            # all joins.
             is_free = giant == NOBODY
             is_outgrown = is_free or giant == small or size[large] > 2 * size[giant]
             if giant != large and is_outgrown and end - begin >= WORTH_WRITING:
@@ -133,6 +136,7 @@ def lose_pairs(table: Table, start: LongArray, nodes: IntArray, others: IntArray
     if len(nodes) < WORTH_SORTING:
         lose_pairs_of(table, start, nodes, others)
     else:
+        # Both lists ascending, the table is walked in the order of memory.
         nodes.sort()
         others = np.sort(others)
         lose_upper_pairs(table, start, nodes, others)

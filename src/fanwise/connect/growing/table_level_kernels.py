@@ -62,6 +62,7 @@ def take_by_level(
                     if spare[u] == 0:
                         break
                     i, best = next_in_row(row, spare[u + 1 :], level, i + 1, best)
+                # A row left early, because its node has all its links, needs no bound any more.
                 if i == len(row):
                     bound[u] = best
             cursor[ROW] += 1
@@ -87,6 +88,7 @@ def next_in_row(row: Table, spare: IntArray, level: int, i: int, best: int) -> t
         while i < end:
             value = int(row[i])
             if value >= level:
+                # Nodes without links to spare never get any back: their entries count for no bound.
                 if spare[i] > 0:
                     return i, best
             else:

@@ -135,6 +135,8 @@ def descend(
                         row, mask[u + 1 :], level, i + 1, best, best_free
                     )
                 if i == len(row):
+                    # Two bounds: one for all phases, over every node, as those out of this phase
+                    # come back in the next; and one for this phase, over free nodes.
                     pairs.bound[u] = min(pairs.bound[u], best)
                     bound[u] = best_free
             cursor[ROW] += 1
@@ -225,6 +227,7 @@ def fill_up(phase: Phase, cursor: LongArray, edges: IntArray, taken: int) -> int
         u = cursor[ROW]
         if mask[u] != 0:
             for word in range((u + 1) >> 6, len(free)):
+                # Sixty-four candidates at a time, the lowest bit first: lexicographic order.
                 open_bits = free[word] & ~linked[u, word]
                 if word == (u + 1) >> 6:
                     open_bits &= ~np.uint64(0) << np.uint64((u + 1) & 63)

@@ -40,6 +40,7 @@ def rank_links(
         u, v = edges[link, 0], edges[link, 1]
         key = gain_of(network, components.label, u, v) / cost_of(network.positions, u, v)
         set_leaf(tree, link, key)
+        # Renewed, it still beats every bound: no other link adds more now.
         if key > 0.0 and key >= tree[1]:
             link_nodes(network, components, u, v)
             order[count] = link

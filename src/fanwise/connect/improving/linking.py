@@ -31,7 +31,7 @@ from fanwise.connect.kernels import NOBODY, cost_of, count_shared, first_common,
 def make_overlay(
     network: Network, edges: IntArray, *, spare_edges: int, spare_records: int
 ) -> ChangingOverlay:
-    """Return the state after linking ``edges``, with room for more links and slot links."""
+    """Return the state after linking ``edges``, with slots for more links and slot links."""
     records = int(count_shared(network.indptr, network.topics, edges).sum()) + spare_records
     links = len(edges) + spare_edges
     num_slots, num_nodes = network.num_slots, network.num_nodes
@@ -88,7 +88,7 @@ def link_all(network: Network, overlay: ChangingOverlay, edges: IntArray) -> Non
 
 @kernel
 def link(network: Network, overlay: ChangingOverlay, u: int, v: int) -> int:
-    """Make the link u-v and return its id; there must be room for it and its slot links.
+    """Make the link u-v and return its id; there must be memory for it and its slot links.
 
     Changes ``overlay``.
     """
@@ -119,6 +119,7 @@ def unlink(network: Network, overlay: ChangingOverlay, edge: int) -> float:
     while record != NOBODY:
         other, one = slot_links.to[2 * record], slot_links.to[2 * record + 1]
         following = slot_links.chain[record]
+        # Before the walk: it must not go over the link that is taken away.
         erase_record(slot_links, counters, record)
         if split(labels, slot_links, counters, one, other):
             loss += network.weight[network.topic_of[one]]
@@ -183,6 +184,8 @@ def erase_link(links: Links, counters: LongArray, edge: int) -> None:
     links.degree[v] -= 1
     counters[NUM_EDGES] -= 1
     counters[FREE_EDGES] += 1
+    # The last link that there is fills the gap, and the freed id stands right behind those in use:
+    # it is the next to be given out, so that a link undone at once has the same id again.
     last, gap = links.alive[counters[NUM_EDGES]], links.rank[edge]
     links.alive[gap], links.rank[last] = last, gap
     links.alive[counters[NUM_EDGES]], links.rank[edge] = edge, counters[NUM_EDGES]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.connect.arrays import Budget, Network
 from fanwise.connect.improving.linking import edges_in, make_overlay
-from fanwise.connect.improving.moves import MAX_MADE, NUM_DRAWS, ROUNDING, drop_redundant, try_moves
+from fanwise.connect.improving.moves import MAX_MADE, NUM_DRAWS, drop_redundant, try_moves
 from fanwise.connect.improving.overlay import VALUE, WORK
 from fanwise.connect.improving.partners import best_partners
 
@@ -54,7 +55,7 @@ class MoveSearch:
     ) -> None:
         self._network, self._budget, self._rng = network, budget, rng
         self._widest = network.most_interests
-        self._overlay = make_overlay(network, edges, **self._room(len(edges)))
+        self._overlay = make_overlay(network, edges, **self._spare_slots(len(edges)))
         drop_redundant(network, self._overlay)
         self.work = 0
         self._listing_work = min(listing_work, MAX_LISTING_WORK)
@@ -109,7 +110,7 @@ class MoveSearch:
             self.num_better += better
             if done < BATCH:
                 edges = edges_in(self._overlay)
-                self._overlay = make_overlay(self._network, edges, **self._room(len(edges)))
+                self._overlay = make_overlay(self._network, edges, **self._spare_slots(len(edges)))
         self.num_tried += BATCH
         return self._keep_best()
 
@@ -118,6 +119,7 @@ class MoveSearch:
         since = self.num_tried - self._descent
         if since < 0:
             return 0.0
+        # The last fifth of a cycle is without heat: it ends in a local optimum.
         return self._heat * max(0.0, 1 - 1.25 * (since % self._cycle) / self._cycle)
 
     def _keep_best(self) -> bool:
@@ -130,8 +132,8 @@ class MoveSearch:
         self._last_gain = self.num_tried
         return True
 
-    def _room(self, num_edges: int) -> dict[str, int]:
-        """Return how much room to leave for links to come."""
+    def _spare_slots(self, num_edges: int) -> dict[str, int]:
+        """Return how many slots to keep free for links to come."""
         spare = 4 * MAX_MADE + num_edges // 4
         return {
             "spare_edges": spare,

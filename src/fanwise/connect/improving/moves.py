@@ -17,6 +17,7 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.connect.arrays import Budget, Network
 from fanwise.connect.components import gain_of
 from fanwise.connect.improving.linking import link, restore, retract, unlink
@@ -37,6 +38,9 @@ from fanwise.connect.improving.overlay import (
 from fanwise.connect.improving.relabelling import take_back
 from fanwise.connect.kernels import NOBODY, cost_of
 
+# Of the random numbers of a move, 0 says whether there are two walks, 1 and 2 where they start, 3
+# how many links go, 4 to 6 which link is first, 7 which loss is kept; walks and noise share the
+# rest.
 NUM_DRAWS = 48
 """Random numbers that a move may look at."""
 MAX_REMOVED = 14
@@ -49,8 +53,6 @@ TWO_WALKS = 0.4
 """Share of moves with two walks."""
 REMOVED_SHARE = 0.7
 """Share of links on a walk that go."""
-ROUNDING = 1e-12
-"""Relative: values are sums of the same weights in another order."""
 NOISE = 0.1
 """Keys of new links are lowered by up to this share at random, so that moves differ."""
 
@@ -67,7 +69,7 @@ def try_moves(
 ) -> tuple[int, int]:
     """Try a move per row of random numbers; return how many were tried and how many were better.
 
-    A loss is kept with probability exp(-loss / heat). Stops early when room for links runs out.
+    A loss is kept with probability exp(-loss / heat). Stops early when slots for links run out.
     Changes ``overlay``.
     """
     num_candidates = MAX_TOUCHED * (MAX_TOUCHED + partners.shape[1])
@@ -81,6 +83,7 @@ def try_moves(
     label_of = np.full(len(network.weight), NOBODY, dtype=np.int32)
     num_better = 0
     for k in range(len(draws)):
+        # A move is only begun where even its largest outcome fits: kernels cannot grow arrays.
         short = overlay.counters[FREE_RECORDS] < MAX_MADE * widest
         if short or overlay.counters[FREE_EDGES] < MAX_MADE:
             return k, num_better
@@ -105,11 +108,14 @@ def try_moves(
         rounding = ROUNDING * (1.0 + value)
         gain = overlay.totals[VALUE] - value
         thrift = cost - overlay.totals[COST]
+        # Negative: the loss that the number drawn lets pass, with the probability exp(-loss /
+        # heat).
         allowed = heat * np.log(max(row[7], 1e-300))
         if gain > rounding or (gain >= -rounding and thrift > ROUNDING * (1.0 + cost)):
             num_better += 1
         elif gain < allowed - rounding or (gain >= -rounding and thrift < 0.0):
             undo(network, overlay, gone, gone_worth, num_gone, made, num_made, num_free)
+            # As they were, not as sums come back: rounding would add up over millions of moves.
             overlay.totals[VALUE], overlay.totals[COST] = value, cost
     return len(draws), num_better
 
@@ -193,6 +199,7 @@ def walk_away(
         if overlay.links.degree[node] == 0:
             if count == start:
                 break
+            # The walk has taken every link of the node: it goes on at an end of a link that went.
             node = gone[start + int(draw * (count - start)), step % 2]
             continue
         edge = link_at(overlay, node, int(draw * overlay.links.degree[node]))
@@ -281,6 +288,7 @@ def list_pairs(
             continue
         for i in range(indptr[node], indptr[node + 1]):
             label_of[topics[i]] = label[slot_of[i]]
+        # Touched nodes before this one, so that each pair comes up once; then its partners.
         for candidate in range(k + partners.shape[1]):
             other = touched[candidate] if candidate < k else partners[node, candidate - k]
             if other != NOBODY and degree[other] < limit[other]:
@@ -323,6 +331,7 @@ def undo(
         for i in range(num_gone):
             link(network, overlay, gone[i, 0], gone[i, 1])
         return
+    # Links come back, not their ids: nothing outside a move remembers those.
     for i in range(num_made):
         retract(overlay, made[i])
     for i in range(num_gone):
@@ -360,6 +369,8 @@ def recreate(
             keys[best] = 0.0
             is_fresh[:count] = False
         else:
+            # Lazy greedy: gains only fall (mu is submodular), so that stale keys are upper bounds.
+            # The noise stays in: a key never rises.
             keys[best] = min(top, key_of(network, overlay, budget, pairs[best, 0], pairs[best, 1]))
             is_fresh[best] = True
     return num_made

@@ -40,7 +40,7 @@ class SlotLabels(NamedTuple):
     free_labels
         Labels that no component has; ``counters[FREE_LABELS]`` of them.
     mark, walks
-        Room for two walks at a time.
+        Scratch for two walks at a time.
     log
         What labels, sizes and free labels were before they changed: (where, what) in the order of
         the changes, so that a move can be taken back. Changes beyond its length are not noted.

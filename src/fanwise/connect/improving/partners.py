@@ -22,6 +22,7 @@ def best_partners(
     followers = network.followers
     rare_first = np.argsort(followers, kind="stable")
     is_counted = np.zeros(len(followers), dtype=bool)
+    # Counting takes the square of a topic's followers: rare topics first, as far as the work goes.
     is_counted[rare_first] = np.cumsum(followers[rare_first] ** 2) <= most_work
     partner = np.full((network.num_nodes, length), NOBODY, dtype=np.int32)
     weight = np.where(is_counted, network.weight, 0.0)

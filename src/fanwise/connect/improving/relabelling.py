@@ -39,6 +39,8 @@ def take_back(labels: SlotLabels, counters: LongArray) -> None:
     num_slots = len(labels.label)
     for k in range(counters[LOGGED] - 1, -1, -1):
         where, what = labels.log[k, 0], labels.log[k, 1]
+        # One column for three arrays: a slot from 0 up, label k's size at -1 - k, and behind those
+        # the free labels. Backwards, as an entry may have changed more than once.
         if where >= 0:
             labels.label[where] = what
         elif where >= -num_slots:
@@ -74,6 +76,7 @@ def absorb(
     log, label, walk = labels.log, labels.label, labels.walks[0]
     head, to, onward = slot_links.head, slot_links.to, slot_links.onward
     old, free = label[start], counters[FREE_LABELS]
+    # Everything that changes is noted first; see :func:`take_back`.
     note(log, counters, -1 - len(label) - free, labels.free_labels[free])
     labels.free_labels[free] = old
     counters[FREE_LABELS] = free + 1
@@ -106,6 +109,7 @@ def split(
     """
     head, to, onward = slot_links.head, slot_links.to, slot_links.onward
     mark, walks = labels.mark, labels.walks
+    # Two stamps for each call, higher than any before: marks never have to be cleared.
     stamp = counters[STAMP] + 1
     counters[STAMP] = stamp + 1
     mark[one], mark[other] = stamp, stamp + 1
@@ -117,6 +121,7 @@ def split(
         if half != NOBODY:
             slot = to[half]
             half = onward[half]
+            # Met by the walk from the other end: still one component.
             if mark[slot] == stamp + 1 - side:
                 counters[WORK] += done + other_done
                 return False
@@ -131,6 +136,8 @@ def split(
             counters[WORK] += done + other_done
             relabel(labels, counters, walks[side, :found])
             return True
+        # A step on each side in turn, so that both walks together take twice the smaller side at
+        # most, however large the other one is.
         side = 1 - side
         done, other_done = other_done, done
         found, other_found = other_found, found

@@ -76,6 +76,7 @@ def prices_of_gpm(problem: Connection, edges: IntArray) -> tuple[float, Prices] 
     for start, end in _whole_phases(edges, degree, network.num_nodes):
         last = np.zeros(network.num_nodes)
         for (u, v), gain in zip(edges[start:end].tolist(), gains[start:end].tolist(), strict=True):
+            # In the order chosen, so that the last link of the phase at each node stays.
             last[u] = last[v] = gain
         node = _lift(last)
         bound = float(gains[:end].sum() + degree * node.sum())

@@ -5,6 +5,17 @@ of topics so that the sum of w_t y_t is largest, with y_t at most the shares of 
 and at most r_t, within the budgets. Its dual values are the best prices. They need not be exact:
 any prices prove a bound, and the pass that evaluates them does the proving. HiGHS runs to the end:
 ``MAX_ENTRIES`` keeps that to about a second.
+
+Guarantee
+    None is needed: any prices prove a bound. They are the best ones where HiGHS ends with an
+    optimum.
+
+Complexity
+    That of a linear programme with at most MAX_ENTRIES entries.
+
+References
+----------
+    Our own; see :mod:`fanwise.connect.bounds`.
 """
 
 from __future__ import annotations

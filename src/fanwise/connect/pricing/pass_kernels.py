@@ -100,6 +100,7 @@ def rank_pairs(
     row, ceiling = np.empty(num_nodes), np.zeros(num_nodes)
     gains, numbers = np.zeros(NUM_BUCKETS), np.zeros(NUM_BUCKETS)
     ratio_gains, ratio_costs = np.zeros(NUM_BUCKETS), np.zeros(NUM_BUCKETS)
+    # No gain exceeds the sum of all weights; it sets the scale of the histogram.
     top = 1e-300
     for topic in range(len(network.weight)):
         top += network.weight[topic]
@@ -117,6 +118,7 @@ def rank_pairs(
                 bucket = bucket_of(gain / length / top)
                 ratio_gains[bucket] += gain
                 ratio_costs[bucket] += length
+        # Where a node has no more partners than links, its degree limits nothing and costs nothing.
         if num_found > limits[node] > 0:
             ceiling[node] = np.partition(row[:num_found], num_found - limits[node])[
                 num_found - limits[node]
@@ -133,6 +135,7 @@ def bucket_of(share: float) -> int:
     """
     if share <= 0.0:
         return NUM_BUCKETS - 1
+    # Three decades above 1 are for gain per cost, which cheap links push beyond the largest gain.
     bucket = int((3.0 - np.log10(share)) / (DECADES + 3.0) * NUM_BUCKETS)
     return min(max(bucket, 0), NUM_BUCKETS - 1)
 

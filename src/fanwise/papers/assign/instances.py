@@ -148,4 +148,4 @@ def regions_of(workload: ContentWorkload) -> dict[str, LongArray]:
     """Return the subscribers of each continent, by the nearest centre in the network."""
     gaps = ((workload.positions[:, None, :2] - CENTRES[None]) ** 2).sum(axis=2)
     nearest = gaps.argmin(axis=1)
-    return {name: np.flatnonzero(nearest == place) for place, name in enumerate(REGIONS)}
+    return {name: np.flatnonzero(nearest == number) for number, name in enumerate(REGIONS)}

@@ -47,7 +47,7 @@ def pictures(course: Course, cases: Sequence[Case]) -> dict[str, Figure]:
     """Return all pictures by file name."""
     settings, shown = course.settings, course.settings.shown
     first = pick(cases, "7")
-    (look,) = pick(first, panel=settings.closer_look)
+    (closer,) = pick(first, panel=settings.closer_look)
     tight, loose = pick(cases, f"11{TIGHT}"), pick(cases, f"11{LOOSE}")
     loads = {
         title: pick(cases, f"11{setting}", panel=settings.loads_of)[0]
@@ -58,14 +58,14 @@ def pictures(course: Course, cases: Sequence[Case]) -> dict[str, Figure]:
               for name in ("fig13-alpha", "fig14-time", "fig15-balance", "fig16-clusters",
                            "fig17-candidates", "fig18-gamma")}  # fmt: skip
     return {
-        "fig6-subscriptions": _subscriptions(look.kept["problem"].workload),
+        "fig6-subscriptions": _subscriptions(closer.kept["problem"].workload),
         "fig7-overall": _triangles(course, first),
         "fig8-overall": _triangles(course, pick(cases, "8")),
         "fig9-overall": _triangles(course, pick(cases, "9")),
         "fig10a-bandwidth": _bandwidths(course, {"": first}, shown["overall"]),
-        "fig10b-delays": _delays(course, look, shown["delays"]),
-        "fig10c-loads": _load_boxes(course, {"": look}, shown["overall"]),
-        "fig10d-loads": _load_cdf(course, look, shown["loads"]),
+        "fig10b-delays": _delays(course, closer, shown["delays"]),
+        "fig10c-loads": _load_boxes(course, {"": closer}, shown["overall"]),
+        "fig10d-loads": _load_cdf(course, closer, shown["loads"]),
         "fig11a-tight": _triangles(course, tight),
         "fig11b-loose": _triangles(course, loose),
         "fig12a-bandwidth": _bandwidths(course, {"tight": tight, "loose": loose}, shown["trees"]),
@@ -117,8 +117,8 @@ def _triangles(course: Course, cases: Sequence[Case]) -> Figure:
     }  # fmt: skip
     lines = -(-len(names) // COLUMNS)
     figure = Figure(figsize=(2.1 * COLUMNS, 2.15 * lines), layout="constrained")
-    for place, name in enumerate(names):
-        axes = figure.add_subplot(lines, COLUMNS, place + 1)
+    for index, name in enumerate(names):
+        axes = figure.add_subplot(lines, COLUMNS, index + 1)
         series = course.paper.series[name]
         _draw_triangle(axes, values, name, series)
         kept = sum(is_feasible(case, name) for case in cases)
@@ -172,12 +172,12 @@ def _bandwidths(
             one.label: [bandwidth(case, name) for case in cases]
             for name, one in zip(names, series, strict=True)
         }
-        looks = [
+        styles = [
             {"color": colour_of(one), "edgecolor": "white", "linewidth": 0.3,
              "hatch": ["" if is_feasible(case, name) else "////" for case in cases]}
             for name, one in zip(names, series, strict=True)
         ]  # fmt: skip
-        draw_bars(axes, heights, looks, [case.panel for case in cases])
+        draw_bars(axes, heights, styles, [case.panel for case in cases])
         axes.tick_params(axis="x", labelsize=SMALL - 1.5 * (len(panels) > 1))
         axes.set_title(title, fontsize=SMALL + 0.5)
     row[0].set_ylabel("bandwidth (hatched: breaks limits)")
@@ -230,7 +230,7 @@ def _load_cdf(course: Course, case: Case, names: Sequence[str]) -> Figure:
     curves = []
     for name in names:
         loads = np.sort(_detail(case, name).loads).tolist()
-        shares = [(place + 1) / len(loads) for place in range(len(loads))]
+        shares = [(rank + 1) / len(loads) for rank in range(len(loads))]
         curve = curve_of(course.paper.series[name], loads, shares, is_step=True)
         curves.append(replace(curve, marker=""))
     curves += [Curve([limit, limit], [0, 1], None, INK, "--", width=0.8)

@@ -157,16 +157,16 @@ def run_trees(course: Course, step: Step) -> Iterator[Case]:
 
 
 def run_curves(course: Course, problem: Assignment, step: Step) -> Iterator[Case]:
-    """Figs. 13 and 14, and brokers in other places."""
+    """Figs. 13 and 14, and brokers in other positions."""
     settings = course.settings
-    look = settings.closer_look
+    closer = settings.closer_look
     for alpha in settings.alphas:
         instance = Instance(ONE_LEVEL, replace(problem, alpha=alpha))
         yield from run_cases(course, "13", [instance], settings.shown["alphas"], step,
                              x=float(alpha))  # fmt: skip
     for share in settings.sizes:
-        workload = instances.tree_workload(course, look, share=share, **settings.trees[LOOSE])
-        instance = Instance(look, Assignment(workload))
+        workload = instances.tree_workload(course, closer, share=share, **settings.trees[LOOSE])
+        instance = Instance(closer, Assignment(workload))
         yield from run_cases(course, "14", [instance], ("slp",), step,
                              x=float(workload.num_subscribers))  # fmt: skip
     placed = instances.by_placement(course)
@@ -242,11 +242,11 @@ def run_all(course: Course) -> list[Case]:
     total += 2 * (len(settings.loads) + len(settings.clusters)) + len(settings.gammas)
     with course.progress.step("Assignments", total=total + len(settings.difficult)) as step:
         cases = list(run_sets(course, step))
-        (look,) = pick(cases, "7", panel=settings.closer_look)
+        (closer,) = pick(cases, "7", panel=settings.closer_look)
         cases += run_trees(course, step)
         (tree,) = pick(cases, f"11{LOOSE}", panel=settings.closer_look)
-        panels = [Instance(ONE_LEVEL, look.kept["problem"]), Instance(TREE, tree.kept["problem"])]
-        cases += run_curves(course, look.kept["problem"], step)
+        panels = [Instance(ONE_LEVEL, closer.kept["problem"]), Instance(TREE, tree.kept["problem"])]
+        cases += run_curves(course, closer.kept["problem"], step)
         cases += run_knobs(course, panels, step)
         cases += run_difficult(course, step)
         cases += count_cases(course, panels)

@@ -7,13 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.papers.case import Case, pick
 from fanwise.papers.connect.instances import Social
 from fanwise.papers.connect.runs import Completes
 from fanwise.papers.course import Course
 from fanwise.papers.paper import Comparison
 
-TIE = 1e-9
+TIE = RELATIVE_TOLERANCE
 MOST_NAMED = 4
 
 
@@ -63,6 +64,7 @@ def _compare_table(
                 yield course.paper.compare(
                     "table", support(case, name), panel=case.panel, name=name, label=series.label,
                     by_paper=told, scale=course.scale, graph=instance.graph.words,
+                    beta=course.settings.beta, budget=course.paper.numbers["facebook"]["budget"],
                     nodes=instance.workload.num_subscribers, **case.results["budget"][0],
                 )  # fmt: skip
 
@@ -93,14 +95,17 @@ def _compare_ratios(course: Course, cases: Sequence[Case]) -> Iterator[Compariso
 def _compare_facebook(
     course: Course, cases: Sequence[Case], completes: Completes, graph: str
 ) -> Iterator[Comparison]:
-    paper = course.paper
+    paper, ratio, beta = course.paper, course.settings.early_ratio, course.settings.beta
+    told = paper.numbers["facebook"]
     degree = float(completes["FB 1K"]["minmax-oda"].max_degree)
-    yield paper.compare("degree", degree, graph=graph)
-    (early,), (at,) = (pick(cases, x=ratio) for ratio in (0.15, course.settings.beta))
+    yield paper.compare("degree", degree, graph=graph, by_paper=told["degree"])
+    (early,), (at,) = (pick(cases, x=x) for x in (ratio, beta))
     budget = early.results["budget"][0]["max_degree"]
-    yield paper.compare("early", support(early, "gpm"), degree=budget, graph=graph)
-    yield paper.compare("hot_spots", at.mean("gpa", "mean_degree"),
-                        most=int(at.mean("gpa", "max_degree")))  # fmt: skip
+    yield paper.compare("early", support(early, "gpm"), degree=budget, graph=graph, ratio=ratio,
+                        by_paper=told["early"])  # fmt: skip
+    most = int(at.mean("gpa", "max_degree"))
+    yield paper.compare("hot_spots", at.mean("gpa", "mean_degree"), beta=beta, most=most,
+                        by_paper=told["hot_spots"])  # fmt: skip
 
 
 def _compare_sizes(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:

@@ -25,12 +25,6 @@ from fanwise.workload.topic.edges import workload_of_edges
 from fanwise.workload.topic.sampling import Request, sample_workload
 
 VARIABLE = "FANWISE_DATA"
-NUM_STARTS = 3
-"""Samples start from "a few users", the paper says."""
-FRIENDS, FOLLOWINGS = 19.0, 35.0
-"""Mean of the paper's graphs: 28.3M friendships of 3M users, 1.47G followings of 41.7M."""
-WHOLE_PER_SAMPLE = 5
-"""A generated graph is so many times as large as the largest sample of it."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +39,12 @@ class Graph:
 
 @dataclass(frozen=True)
 class Social:
-    """A sample: its name in the paper, the graph it is from, and its workload."""
+    """A sample: its name in the paper, its graph, its workload, and all that in words."""
 
     name: str
     graph: Graph
     workload: TopicWorkload
-
-    @property
-    def title(self) -> str:
-        """Name, size where it is another than the name says, and origin."""
-        origin = "public graph" if self.graph.is_real else "generated"
-        return f"{self.name} ({self.workload.num_subscribers:,} nodes, {origin})"
+    title: str
 
 
 def find_data() -> Path | None:
@@ -78,8 +67,13 @@ def social_instances(course: Course) -> Iterator[Social]:
     """Yield the samples of Table I, and others that public graphs give."""
 
     def sample(name: str, graph: Graph, nodes: int) -> Social:
-        request = Request(nodes_at(course, nodes), seed=course.seed, num_starts=NUM_STARTS)
-        return Social(name, graph, sample_workload(graph.workload, request))
+        num_starts = course.settings.num_starts
+        request = Request(nodes_at(course, nodes), seed=course.seed, num_starts=num_starts)
+        workload = sample_workload(graph.workload, request)
+        title = course.paper.phrase(
+            "sample", name=name, nodes=workload.num_subscribers, is_real=graph.is_real
+        )
+        return Social(name, graph, workload, title)
 
     data = find_data()
     with course.progress.step("Social graphs"):
@@ -87,30 +81,27 @@ def social_instances(course: Course) -> Iterator[Social]:
         if data is None:
             facebook, twitter = friends, _generated("Twitter", course)
         else:
-            facebook = _read(
-                "Facebook", "ego-Facebook of SNAP", data / "facebook/ego_facebook.parquet"
-            )
-            twitter = _read("Twitter", "ego-Twitter of SNAP", data / "ego_twitter/follows.parquet")
+            facebook, twitter = (_read(name, course, data) for name in ("Facebook", "Twitter"))
         yield sample("FB 1K", facebook, 1000)
         if data is not None:
             yield sample("FB 4K", facebook, 4000)
-            path = data / "facebook/fb100_johnshopkins55.parquet"
-            campus = _read("Facebook, a university", "Johns Hopkins of Facebook100", path)
-            yield sample("FB campus 1K", campus, 1000)
+            yield sample("FB campus 1K", _read("Facebook, a university", course, data), 1000)
         yield sample("FB 10K", friends, 10_000)
         yield sample("TW 1K", twitter, 1000)
         yield sample("TW 10K", twitter, 10_000)
 
 
 def _generated(name: str, course: Course) -> Graph:
-    nodes = WHOLE_PER_SAMPLE * nodes_at(course, 10_000)
-    is_mutual = name == "Facebook"
-    mean = FRIENDS if is_mutual else FOLLOWINGS
+    settings = course.settings
+    nodes = settings.whole_per_sample * nodes_at(course, 10_000)
+    mean, is_mutual = settings.mean_followings[name], name == "Facebook"
     workload = follow(nodes, mean_followings=mean, mutual=is_mutual, seed=course.seed)
-    return Graph(name, f"generated, {nodes:,} users", False, workload)
+    return Graph(name, course.paper.phrase("generated", users=nodes), False, workload)
 
 
-def _read(name: str, words: str, path: Path) -> Graph:
+def _read(name: str, course: Course, data: Path) -> Graph:
+    entry = course.settings.graphs[name]
+    path = data / entry["path"]
     if not path.exists():
         raise InputError(f"{path}: not there, though {VARIABLE} names its folder; unset it.")
     table = pq.read_table(path)
@@ -121,4 +112,6 @@ def _read(name: str, words: str, path: Path) -> Graph:
     workload = workload_of_edges(
         table.column(first), table.column(second), mutual=first != "follower"
     )
-    return Graph(name, f"{words}, {workload.num_subscribers:,} users", True, workload)
+    users = workload.num_subscribers
+    words = course.paper.phrase("public", words=entry["words"], users=users)
+    return Graph(name, words, True, workload)

@@ -59,7 +59,7 @@ def follows(graphs: Mapping[str, Statistics], samples: Mapping[str, Statistics])
 
 def first_links(completes: Completes) -> Figure:
     """Draw support against the share of links in the order chosen, of complete overlays."""
-    shares = [place / 200 for place in range(201)]
+    shares = [step / 200 for step in range(201)]
     rule = Curve([20, 20, 0], [0, 0.8, 0.8], None, MUTED, ":", width=0.9)
     panels = []
     for name, title in (("gm", "GM"), ("minmax-oda", "MinMaxODA")):

@@ -17,9 +17,9 @@ from fanwise.papers.panels import (
     colour_of,
     draw,
     draw_bars,
-    look_of,
     row_of_axes,
     share_legend,
+    style_of,
 )
 from fanwise.papers.provision.runs import LAST_RUNG, OURS, REGIMES, SCALED
 from fanwise.provision.plots import LADDER
@@ -53,7 +53,7 @@ def _ladder(course: Course, cases: Sequence[Case]) -> Figure:
     series = course.paper.series
     figure, row = row_of_axes(3, width=2.05 * WIDTH)
     ticks = [f"tau {case.at['tau']}" for case in cases]
-    looks = [{"color": colour_of(series[name])} for name in LADDER]
+    styles = [{"color": colour_of(series[name])} for name in LADDER]
     for axes, label, quantities, unit in (
         (row[0], "total cost ($)", ("usd",), 1.0),
         (row[1], "machines", ("machines",), 1.0),
@@ -65,14 +65,15 @@ def _ladder(course: Course, cases: Sequence[Case]) -> Figure:
             ]
             for name in LADDER
         }
-        draw_bars(axes, heights, looks, ticks)
+        draw_bars(axes, heights, styles, ticks)
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=label == "machines"))
         axes.set_ylabel(label)
-    places = np.arange(len(cases))
+    positions = np.arange(len(cases))
     for name in BOUNDS:
-        colour, line, _ = look_of(series[name])
-        row[0].hlines([case.mean(name, "usd") for case in cases], places - 0.43, places + 0.43,
-                      color=colour, linestyle=line, linewidth=1.3, label=name)  # fmt: skip
+        colour, line, _ = style_of(series[name])
+        bound = [case.mean(name, "usd") for case in cases]
+        row[0].hlines(bound, positions - 0.43, positions + 0.43, color=colour, linestyle=line,
+                      linewidth=1.3, label=name)  # fmt: skip
     share_legend(figure, row, columns=5)
     return figure
 
@@ -82,12 +83,12 @@ def _seconds(course: Course, cases: Sequence[Case]) -> Figure:
     curves: list[Curve] = []
     for instance, own in grouped(cases, "instance").items():
         for name, some in by_series(own).items():
-            place = len(curves)
+            index = len(curves)
             words = f", {instance}" if some[0].kept["stage"] == "pack" else ""
             curves.append(
                 Curve([case.at["tau"] for case in some],
                       [case.mean(name, "seconds") for case in some], f"{name.upper()}{words}",
-                      COLOURS[place % len(COLOURS)], LINES[place % len(LINES)], "o")
+                      COLOURS[index % len(COLOURS)], LINES[index % len(LINES)], "o")
             )  # fmt: skip
     x = Axis("tau (events per period)", is_log=True, ticks=course.settings.taus)
     return draw([Panel(curves, x, Axis("seconds (this machine)", is_log=True))], columns=2)

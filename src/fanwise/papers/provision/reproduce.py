@@ -12,15 +12,18 @@ trace.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from fanwise.formatting import money, number, percent
-from fanwise.papers.case import Case, grouped, rows_of
+from fanwise.formatting import money, percent
+from fanwise.papers.case import Case, grouped, pick, rows_of, share
 from fanwise.papers.course import Course
 from fanwise.papers.page import Reproduction
 from fanwise.papers.provision.comparisons import compare, paper_saving
 from fanwise.papers.provision.pictures import BOUNDS, pictures
 from fanwise.papers.provision.runs import (
     FIRST_RUNG,
+    LAST_RUNG,
+    LITERAL,
     NAIVE,
     REGIMES,
     Sample,
@@ -62,11 +65,11 @@ def reproduce(course: Course) -> Reproduction:
         return paper_saving(course, case) if is_told else ""
 
     return course.finish(
-        notes=_notes(course, samples),
+        notes=_notes(course, samples, costs),
         rows=[*rows_of([*costs, *seconds], told), *statistics_rows(statistics)],
         comparisons=[
             *compare(course, samples, costs, seconds),
-            *compare_statistics(paper, statistics, twitter.share),
+            *compare_statistics(course, statistics, twitter.share),
         ],
         tables=tables(course, costs, seconds),
         figures={
@@ -76,25 +79,44 @@ def reproduce(course: Course) -> Reproduction:
     )
 
 
-def _notes(course: Course, samples: Sequence[Sample]) -> dict[str, str]:
+def _notes(course: Course, samples: Sequence[Sample], costs: Sequence[Case]) -> dict[str, Any]:
+    say = course.paper.phrase
     sizes = (
-        f"for {sample.trace} {number(sample.workload.num_topics)} topics, "
-        f"{number(sample.workload.num_subscribers)} subscribers and "
-        f"{number(sample.workload.num_pairs)} interests, {percent(sample.share)} of its size"
+        say(
+            "sample", trace=sample.trace, topics=sample.workload.num_topics, share=sample.share,
+            subscribers=sample.workload.num_subscribers, pairs=sample.workload.num_pairs,
+        )
         for sample in samples
-    )
+    )  # fmt: skip
     anchors = (
-        f"{sample.trace}: {course.settings.traces[sample.trace]['anchor']['words']}. Bandwidth is "
-        f"divided by {number(round(sample.divisor))} for that."
+        say(
+            "anchored", trace=sample.trace, divisor=round(sample.divisor),
+            words=course.settings.traces[sample.trace]["anchor"]["words"],
+        )
         for sample in samples
-    )
-    return {"sizes": "; ".join(sizes), "anchors": " ".join(anchors)}
+    )  # fmt: skip
+    return {"sizes": "; ".join(sizes), "anchors": " ".join(anchors), **literal_facts(costs)}
+
+
+def literal_facts(costs: Sequence[Case]) -> dict[str, float]:
+    """Return how many machines the last rung rents with literal units, and what traffic costs."""
+    own = pick(costs, regime=LITERAL)
+    return {
+        "most_literal": int(max(case.mean(LAST_RUNG, "machines") for case in own)),
+        "literal_traffic": min(
+            share(case.kept["traffic_usd"], case.mean(LAST_RUNG, "usd")) for case in own
+        ),
+    }
 
 
 def tables(course: Course, costs: Sequence[Case], seconds: Sequence[Case]) -> Iterator[Listing]:
     """Yield the tables of the page, the paper's contradictions first."""
     paper = course.paper
-    yield paper.table("contradictions", paper.entry("tables", "contradictions")["rows"])
+    facts = literal_facts(costs)
+    told = paper.entry("tables", "contradictions")["rows"]
+    yield paper.table(
+        "contradictions", [[paper.say(cell, **facts) for cell in row] for row in told]
+    )
     for own in grouped(costs, "trace", "regime", "instance").values():
         rows = [[paper.series[name].label, *(_describe(case, name) for case in own)]
                 for name in LADDER]  # fmt: skip

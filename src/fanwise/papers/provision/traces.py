@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from matplotlib.figure import Figure
 
 from fanwise.papers.case import Row
+from fanwise.papers.course import Course
 from fanwise.papers.paper import Comparison, Paper
 from fanwise.workload.generators.twitter_degrees import SUBSCRIBERS, TOPICS
 from fanwise.workload.topic.plots import PICTURES
@@ -55,17 +56,23 @@ def statistics_rows(statistics: Statistics) -> Iterator[Row]:
             yield Row(figure, at, name, f"at {x:g}", mean)
 
 
-def compare_statistics(paper: Paper, statistics: Statistics, share: float) -> Iterator[Comparison]:
+def compare_statistics(
+    course: Course, statistics: Statistics, share: float
+) -> Iterator[Comparison]:
     """Put shares next to those that the paper's counts are; degrees shrink with the workload."""
+    paper, at = course.paper, course.settings.counted
     rates = statistics.rates.ccdf
-    yield paper.compare("few_events", 100 * (1 - rates.at(9)))
-    yield paper.compare("many_events", 100 * rates.at(1000))
+    yield paper.compare("few_events", 100 * (1 - rates.at(at["few"] - 1)), **at)
+    yield paper.compare("many_events", 100 * rates.at(at["many"]), **at)
     yield paper.compare("events", statistics.rates.mean or 0.0)
-    yield paper.compare("received", 100 * statistics.received.ccdf.at(7000), share=share)
+    received = statistics.received.ccdf.at(at["received"])
+    yield paper.compare("received", 100 * received, share=share, **at)
     most = statistics.subscription_cardinality.max or 0.0
     yield paper.compare("cardinality", float(most), share=share)
     if share >= 1:
-        followings, followers = statistics.followings.ccdf, statistics.followers.ccdf
-        yield paper.compare("followings", round(SUBSCRIBERS * followings.at(1e4)))
-        yield paper.compare("followers", round(TOPICS * followers.at(1e4)))
-        yield paper.compare("most_followers", round(TOPICS * followers.at(1e6)))
+        for name, everybody, found in (
+            ("followings", SUBSCRIBERS, statistics.followings),
+            ("followers", TOPICS, statistics.followers),
+            ("most_followers", TOPICS, statistics.followers),
+        ):
+            yield paper.compare(name, round(everybody * found.ccdf.at(at[name])), **at)

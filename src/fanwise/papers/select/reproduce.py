@@ -60,6 +60,7 @@ def reproduce(course: Course) -> Reproduction:
             "slow": SLOW,
             "is_smaller": smaller is not workload,
             "smaller_pairs": smaller.num_pairs,
+            "bound_share": bound_share(_at_capacity(course, cases)),
         },
         rows=rows_of(cases, told),
         comparisons=compare(course, cases),
@@ -77,7 +78,7 @@ def compare(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
 
 def _compare_qualities(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
     paper, tau = course.paper, course.settings.taus[0]
-    base = pick(cases, "2", tau=tau, capacity_percent=10.0)[0]
+    base = pick(cases, "2", tau=tau, capacity_percent=course.settings.capacity_percent)[0]
     for name, series in (("satisfied", "greedy"), ("bound", "paper bound")):
         ours = share(base.mean(series, "value"), base.kept["subscribers"])
         yield paper.compare(name, ours, tau=tau)
@@ -103,10 +104,13 @@ def _compare_seconds(course: Course, cases: Sequence[Case]) -> Iterator[Comparis
         yield course.paper.compare(name, _seconds(longest), tau=int(longest.at["tau"]), share=size)
     beside = {
         case.kept["algorithm"]: _seconds(case)
-        for case in pick(cases, tau=276.0)
+        for case in pick(cases, tau=float(course.settings.slow_tau))
         if case.kept["pairs"] == longest.kept["pairs"]
     }
-    yield course.paper.compare("slow_by_lazy", beside[SLOW] / beside[LAZY], share=slow_share)
+    yield course.paper.compare(
+        "slow_by_lazy", beside[SLOW] / beside[LAZY], share=slow_share, tau=course.settings.slow_tau,
+        by_paper=course.paper.numbers["slow_by_lazy"], most_followed=longest.kept["most_followed"],
+    )  # fmt: skip
 
 
 def compare_hours(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
@@ -120,28 +124,29 @@ def compare_hours(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]
     tightest = min(case.mean(BY_OURS, "ratio") for case in rated if BY_OURS in case.results)
     yield paper.compare(
         "lowest_hour", lowest.mean(BY_PAPERS, "ratio"), metric=lowest.at["metric"],
-        capacity=lowest.at["capacity_percent"], tightest=tightest,
+        capacity=lowest.at["capacity_percent"], scarcest=course.settings.hour_capacities[0],
+        tightest=tightest,
     )  # fmt: skip
     ratio = {m: _mean(pick(rated, metric=m), BY_PAPERS, "ratio") for m in METRICS}
     yield paper.compare("fractional_ahead", ratio["fractional"] - ratio["binary"])
+    least, *_, most = course.settings.hour_capacities
     few, many = (
         _mean(pick(rated, capacity_percent=capacity), BY_PAPERS, "ratio")
-        for capacity in (1.0, 50.0)
+        for capacity in (least, most)
     )
-    yield paper.compare("rise", many - few)
+    yield paper.compare("rise", many - few, least=least, most=most)
 
 
 def tables(course: Course, cases: Sequence[Case]) -> Iterator[Listing]:
     """Yield what was measured as tables for people."""
     paper = course.paper
     rows = []
-    for values, ratios in zip(pick(cases, "2", "3", capacity_percent=10.0), pick(cases, "4"),
-                              strict=True):  # fmt: skip
+    for values, ratios in zip(_at_capacity(course, cases), pick(cases, "4"), strict=True):
         known = [values.mean(series, "value") for series in values.results]
         near = [ratios.mean(series, "ratio") for series in (BY_PAPERS, BY_OURS)]
         rows.append([values.at["metric"], int(values.at["tau"]), *known, f"{near[0]:.3f}",
                      f"{near[1]:.4f}"])  # fmt: skip
-    yield paper.table("values", rows)
+    yield paper.table("values", rows, **vars(course.settings))
     by_tau = {
         int(tau): {name: _seconds(case) for case in own for name in case.results}
         for tau, own in grouped(pick(cases, "5"), "tau").items()
@@ -151,6 +156,7 @@ def tables(course: Course, cases: Sequence[Case]) -> Iterator[Listing]:
         "seconds",
         [[tau, *(f"{found[name]:.4f}" for name in series)] for tau, found in by_tau.items()],
         *series,
+        **vars(course.settings),
     )
     hours = []
     for capacity in course.settings.hour_capacities:
@@ -162,6 +168,20 @@ def tables(course: Course, cases: Sequence[Case]) -> Iterator[Listing]:
         hours.append([f"{capacity}%", *(f"{1000 * at:.2f}" for at in spent),
                       *(f"{at:.3f}" for at in rated)])  # fmt: skip
     yield paper.table("hours", hours, **vars(course.settings))
+
+
+def _at_capacity(course: Course, cases: Sequence[Case]) -> list[Case]:
+    """Return values and bounds at the capacity that both were made for."""
+    return pick(cases, "2", "3", capacity_percent=course.settings.capacity_percent)
+
+
+def bound_share(cases: Sequence[Case]) -> float:
+    """Return how much of the way from greedy to the paper's bound lies beyond our bound."""
+    ways = [
+        [case.mean("paper bound", "value") - case.mean(other, "value") for case in cases]
+        for other in ("our bound", "greedy")
+    ]
+    return share(sum(ways[0]), sum(ways[1]))
 
 
 def _seconds(case: Case) -> float:

@@ -28,8 +28,8 @@ FIGURES: Mapping[Metric, str] = {"binary": "2", "fractional": "3"}
 """Where values and bounds are drawn."""
 
 
-def place(
-    metric: str, tau: float, capacity: float = 10.0, window: int | None = None
+def setting_of(
+    metric: str, tau: float, capacity: float, window: int | None = None
 ) -> dict[str, Any]:
     """Return where in a figure a case is."""
     return {
@@ -39,7 +39,7 @@ def place(
 
 def quality_cases(course: Course, workload: TopicWorkload) -> Iterator[Case]:
     """Figs. 2 to 4: values and bounds for both metrics and every tau."""
-    taus = course.settings.taus
+    taus, capacity_percent = course.settings.taus, course.settings.capacity_percent
     with course.progress.step("Coverage and bounds", total=len(METRICS) * len(taus)) as step:
         for metric, figure in FIGURES.items():
             for tau in taus:
@@ -48,7 +48,7 @@ def quality_cases(course: Course, workload: TopicWorkload) -> Iterator[Case]:
                 curve, everything = greedy_curve(problem, run), float(problem.cost.sum())
                 known = {"greedy": run.total, "paper bound": _paper_bound(problem),
                          "our bound": problem.bound()}  # fmt: skip
-                at = place(metric, tau)
+                at = setting_of(metric, tau, capacity_percent)
                 yield Case(
                     figure, at, {series: [{"value": value}] for series, value in known.items()},
                     {"curve": curve, "everything": everything,
@@ -59,10 +59,10 @@ def quality_cases(course: Course, workload: TopicWorkload) -> Iterator[Case]:
                     for bound in ("paper bound", "our bound")
                 })  # fmt: skip
                 used = 100 * curve.used / everything
-                for capacity in range(1, 10):
+                for capacity in range(1, int(capacity_percent)):
                     last = int(np.searchsorted(used, capacity, side="right")) - 1
                     reached = {"greedy": [{"value": float(curve.value[last])}]}
-                    yield Case(figure, place(metric, tau, float(capacity)), reached)
+                    yield Case(figure, setting_of(metric, tau, float(capacity)), reached)
                 step.advance()
 
 
@@ -76,14 +76,16 @@ def seconds_cases(
         for tau in settings.taus:
             for at, names in ((workload, ("GreedyB3M", LAZY)), (smaller, on_smaller)):
                 algorithms = timed_algorithms(course, at, tau)
+                most_followed = int(np.diff(at.interests.indptr).max(initial=0))
                 for name in names:
                     step.note(f"{name}, tau {tau}")
                     seconds, _ = timed(algorithms[name], settings.repeats)
                     size = f", {at.num_pairs:,} pairs" if at is not workload else ""
+                    metric = "binary" if name == "GreedyB3M" else "fractional"
                     yield Case(
-                        "5", place("binary" if name == "GreedyB3M" else "fractional", tau),
+                        "5", setting_of(metric, tau, settings.capacity_percent),
                         {f"{name}{size}": [{"seconds": float(np.mean(seconds))}]},
-                        {"algorithm": name, "pairs": at.num_pairs},
+                        {"algorithm": name, "pairs": at.num_pairs, "most_followed": most_followed},
                     )  # fmt: skip
             step.advance()
 
@@ -106,7 +108,7 @@ def hour_cases(course: Course, workload: TopicWorkload) -> Iterator[Case]:
                     problem = Selection(hour, tau=tau, capacity=limit, metric=metric)
                     _ = problem.weight, problem.cost, hour.followers
                     (seconds,), run = timed(lambda solve=solve, at=problem: solve(at))  # type: ignore[misc]
-                    at = place(metric, tau, capacities[k], window)
+                    at = setting_of(metric, tau, capacities[k], window)
                     ratios = {"greedy / paper bound": share(run.total, _paper_bound(problem))}
                     if bounds:
                         ratios["greedy / our bound"] = share(run.total, bounds[k])
@@ -146,7 +148,9 @@ def warm_up(course: Course) -> None:
 
 
 def _problem(course: Course, workload: TopicWorkload, tau: float, metric: Metric) -> Selection:
-    return Selection(workload, tau=tau, capacity=course.settings.capacity, metric=metric)
+    return Selection(
+        workload, tau=tau, capacity=f"{course.settings.capacity_percent:g}%", metric=metric
+    )
 
 
 def _paper_bound(problem: Selection) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fanwise.arrays.tolerance import most_within
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
 from fanwise.papers.case import Case, share
 from fanwise.papers.course import Course
 from fanwise.progress import Step
@@ -39,8 +39,8 @@ DEEP = "best"
 DENSE, SPARSE = "paper, distances", "sparse"
 SEED_STEP = 10_007
 """First seeds of two points are apart by a multiple of this, so that their networks differ."""
-RATIOS_PLACE, AUDIENCES_PLACE = 100, 200
-TIE = 1e-9
+RATIOS_OFFSET, AUDIENCES_OFFSET = 100, 200
+TIE = RELATIVE_TOLERANCE
 
 Result = Mapping[str, float]
 """One wiring: access, core and their sum, processor seconds and brokers above their capacity."""
@@ -204,11 +204,11 @@ def make_network(course: Course, regime: str, users: int, seed: int,
 
 
 def run_point(course: Course, figure: str, regime: str, x: float,
-              make: Callable[[int], ContentWorkload], place: int,
+              make: Callable[[int], ContentWorkload], offset: int,
               core_factor: float = 1.0) -> Case:  # fmt: skip
     """Run one point of a figure on networks of seeds in a row, core costs times a factor."""
     figures, _ = counts_at(course)
-    first = course.seed + place * SEED_STEP
+    first = course.seed + offset * SEED_STEP
     trials = []
     for number in range(figures[figure]):
         problem = Wiring(make(first + number), core_factor=core_factor)
@@ -222,17 +222,17 @@ def run_regime(course: Course, regime: str, step: Step) -> Iterator[Case]:
     All ratios have the same networks.
     """
     settings = course.settings
-    for place, size in enumerate(settings.sizes[regime]):
+    for offset, size in enumerate(settings.sizes[regime]):
         users = users_at(course, size)
         step.note(f"Fig. 9, {regime}, {users:,} users")
         yield run_point(course, "9", regime, users, partial(make_network, course, regime, users),
-                        place)  # fmt: skip
+                        offset)  # fmt: skip
         step.advance()
     setup = settings.regimes[regime]
     make = partial(make_network, course, regime, users_at(course, setup["ratio_users"]))
     for ratio in settings.ratios[regime]:
         step.note(f"Fig. 10, {regime}, ratio {ratio:g}")
-        yield run_point(course, "10", regime, ratio, make, RATIOS_PLACE,
+        yield run_point(course, "10", regime, ratio, make, RATIOS_OFFSET,
                         ratio / setup["core_ratio"])  # fmt: skip
         step.advance()
 
@@ -240,10 +240,10 @@ def run_regime(course: Course, regime: str, step: Step) -> Iterator[Case]:
 def run_audiences(course: Course, step: Step) -> Iterator[Case]:
     """Ours: cost reduction against the subscribers of each broker and channel."""
     users = users_at(course, course.settings.audience_users)
-    for place, audience in enumerate(course.settings.audiences):
+    for offset, audience in enumerate(course.settings.audiences):
         step.note(f"Audience {audience:g}")
         make = partial(make_network, course, SPARSE, users, audience=audience)
-        yield run_point(course, "audience", SPARSE, audience, make, AUDIENCES_PLACE + place)
+        yield run_point(course, "audience", SPARSE, audience, make, AUDIENCES_OFFSET + offset)
         step.advance()
 
 

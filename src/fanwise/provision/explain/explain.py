@@ -15,7 +15,7 @@ from fanwise.provision.explain.sentences import (
 )
 from fanwise.provision.explain.subscriber import explain_subscriber
 from fanwise.provision.explain.topic import explain_topic
-from fanwise.provision.problem import posed_by
+from fanwise.provision.problem import Provisioning
 from fanwise.workload.topic import TopicWorkload
 
 
@@ -31,7 +31,7 @@ def explain(
     Plans and workloads with pairs on disk are read in chunks and never loaded as a whole.
     """
     plan.check_made_for(workload)
-    placement = read_placement(posed_by(workload, plan.parameters), plan)
+    placement = read_placement(Provisioning.state_from(workload, plan.parameters), plan)
     if topic is not None:
         about_topic = explain_topic(placement, topic)
         return Explanation.of(about_topic, topic_passages(about_topic))

@@ -130,7 +130,7 @@ class Placement:
 
     @cached_property
     def binding(self) -> npt.NDArray[np.int64]:
-        """What each machine has no more of, as a place in ``LIMITS``.
+        """What each machine has no more of, as an index of ``LIMITS``.
 
         Bandwidth, where not even a further pair of its smallest topic fits; connections; topics,
         where it can only serve more of those it has.
@@ -201,6 +201,6 @@ def _merge(gathered: list[tuple[LongArray, LongArray]]) -> tuple[LongArray, Long
     """Add up counts of the same keys."""
     none: LongArray = np.zeros(0, dtype=np.int64)
     every = np.concatenate([none, *(keys for keys, _ in gathered)])
-    keys, place = np.unique(every, return_inverse=True)
+    keys, index = np.unique(every, return_inverse=True)
     counts = np.concatenate([none, *(counts for _, counts in gathered)])
-    return keys, add_up(place, counts, len(keys)).astype(np.int64)
+    return keys, add_up(index, counts, len(keys)).astype(np.int64)

@@ -11,8 +11,8 @@ from fanwise.provision.explain.money import byte_prices, rents
 from fanwise.provision.explain.placement import Placement
 
 
-class Room:
-    """The room that machines have left, which pairs can be taken from and put into.
+class SpareCapacity:
+    """What machines have left, which pairs can be taken from and put into.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ class Room:
         for vm in takers[np.lexsort((-held[takers], ~is_carrier[takers]))].tolist():
             if count == 0:
                 break
-            placed = int(min(count, held[vm]))
+            moved = int(min(count, held[vm]))
             is_new = vm not in carriers
-            self._bytes[vm] -= need * (placed + is_new)
-            self._pairs[vm] -= placed
+            self._bytes[vm] -= need * (moved + is_new)
+            self._pairs[vm] -= moved
             self._topics[vm] -= is_new
             carriers.add(vm)
-            count -= placed
+            count -= moved
             new_copies += is_new
         return count, new_copies
 
@@ -85,7 +85,7 @@ def try_emptying(placement: Placement, vm: int) -> Emptying:
     Where that fails, other machines may still do with other pairs: it is a trial, no proof.
     O(topics on the machine x machines).
     """
-    room = Room(placement, closed=vm)
+    room = SpareCapacity(placement, closed=vm)
     parts = placement.parts_of_machine(vm)
     topics, num_pairs = placement.parts.topic[parts], placement.parts.num_pairs[parts]
     needs = placement.needs[parts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, is_enough
 from fanwise.formatting import money, number, percent, size
 from fanwise.planning.explanation import (
     Lines,
@@ -40,8 +41,6 @@ MACHINES_BY = {
     TOPICS: "machines that take no further topic",
     NOTHING: "machines with room left",
 }
-NEGLIGIBLE = 1e-9
-"""Money below this share of the amount it is taken from is rounding."""
 
 
 def plan_passages(facts: PlanFacts) -> list[Passage]:
@@ -83,7 +82,7 @@ def fleet_pairs(facts: PlanFacts) -> Pairs:
         ("least rent with room for these pairs", money(facts.least_rent_for_pairs)),
         ("least rent of any plan, proven", money(facts.least_rent)),
     ]
-    if rent > 0 and facts.least_rent >= rent * (1 - NEGLIGIBLE):
+    if rent > 0 and is_enough(facts.least_rent, rent):
         pairs.append(("so", "no plan has a cheaper fleet"))
     pairs += [(words, facts.binding[what]) for what, words in MACHINES_BY.items()
               if facts.binding[what]]  # fmt: skip
@@ -279,8 +278,8 @@ def cheapest_words(facts: SubscriberFacts) -> str:
     """Say in a sentence whether another choice of topics would be cheaper."""
     best = facts.cheapest
     saved = facts.own_traffic - best.traffic
-    if saved <= NEGLIGIBLE * facts.own_traffic:
-        proven = best.at_least >= facts.own_traffic * (1 - NEGLIGIBLE)
+    if saved <= RELATIVE_TOLERANCE * facts.own_traffic:
+        proven = is_enough(best.at_least, facts.own_traffic)
         return "this one" if proven else "none cheaper was found"
     names = some_names(best.topics[:3], len(best.topics))
     fits = "have room" if best.has_room else "have no room for it"

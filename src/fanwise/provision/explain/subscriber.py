@@ -11,7 +11,7 @@ from fanwise.planning.explanation import MOST_LISTED, find_name
 from fanwise.provision.explain.facts import Cover, PairFacts, SubscriberFacts
 from fanwise.provision.explain.money import Money, byte_prices, split_by_part, split_by_subscriber
 from fanwise.provision.explain.placement import Placement
-from fanwise.provision.explain.room import Room
+from fanwise.provision.explain.room import SpareCapacity
 from fanwise.provision.pairs.charges import whole_demand
 from fanwise.provision.pairs.cover_kernels import cheapest_cover, make_workspace
 from fanwise.provision.problem import SOLVER_TOLERANCE
@@ -132,7 +132,7 @@ def has_room(placement: Placement, own: OwnPairs, topics: LongArray) -> bool:
 
     A new copy is allowed only where it is paid for: where nobody else is served with the topic.
     """
-    room = Room(placement)
+    room = SpareCapacity(placement)
     for part, topic in zip(own.part.tolist(), own.topic.tolist(), strict=True):
         is_last = bool(placement.parts.num_pairs[part] == 1)
         room.take_out(topic, int(placement.parts.vm[part]), is_last=is_last)

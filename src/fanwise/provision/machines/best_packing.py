@@ -34,6 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.planning.problem import Run
 from fanwise.planning.search import Search
 from fanwise.planning.stopping import limits_of
@@ -42,7 +43,7 @@ from fanwise.provision.machines import first_fit, group
 from fanwise.provision.machines.fleet_kernels import count_machines, fill_fleet, make_fleet
 from fanwise.provision.machines.fleets import mixed_fleets
 from fanwise.provision.machines.improve_packing import improve
-from fanwise.provision.machines.machine_kernels import ROUNDING, order_falling
+from fanwise.provision.machines.machine_kernels import order_falling
 from fanwise.provision.machines.packing import (
     EMPTY,
     Bin,
@@ -254,14 +255,14 @@ def _orders(items: Items, kind: Bin) -> Iterator[LongArray]:
 
 
 def _fewest(problem: Provisioning, items: Items, base: Bin, start: Packing) -> int:
-    """How many machines of a type it takes at least, beside those that are there."""
+    """Return how many machines of a type it takes at least, beside those that are there."""
     room, topics, pairs = room_left(problem, start)
     least = max(
         (float(items.size.sum()) - float(np.maximum(room, 0).sum())) / base.limit,
         (len(items.group) - float(topics.sum())) / base.max_topics,
         (float(items.num_pairs.sum()) - float(pairs.sum())) / base.max_pairs,
     )
-    return max(math.ceil(least * (1 - 1e-12)), 0 if start.machines else 1)
+    return max(math.ceil(least * (1 - ROUNDING)), 0 if start.machines else 1)
 
 
 def _fill(

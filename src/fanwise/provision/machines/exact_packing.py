@@ -31,14 +31,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, LongArray
-from fanwise.arrays.tolerance import most_within
+from fanwise.arrays.tolerance import ROUNDING, most_within
 from fanwise.errors import ParameterError
 from fanwise.planning.highs import Model, Rows, Solver
 from fanwise.planning.problem import Run, Stopped
 from fanwise.planning.search import Search
 from fanwise.planning.stopping import limits_of
 from fanwise.provision.machines import best_packing
-from fanwise.provision.machines.machine_kernels import ROUNDING
 from fanwise.provision.machines.packing import (
     Groups,
     Packing,
@@ -94,7 +93,7 @@ def pack(problem: Provisioning, pairs: Csr, run: Run) -> Packing:
 def _most_machines(
     problem: Provisioning, groups: Groups, copies: FloatArray, start: Packing
 ) -> int:
-    """How many machines a packing can have that costs no more than one that is known.
+    """Return how many machines a packing can have that costs no more than one that is known.
 
     On one type, more machines than the fewest copies together never help. Any machine costs rent
     and holds a pair. What the known packing spends on more than the fewest copies could be rent;
@@ -208,34 +207,34 @@ class _Model:
         return stopped
 
     def _columns(self, packing: Packing) -> npt.NDArray[np.float64]:
-        """The program's columns for a packing, machines by falling rent."""
+        """Return the program's columns for a packing, machines by falling rent."""
         columns = np.zeros(2 * self.cells + self.num_vms * self.num_kinds)
         kind_of = {kind.machine.instance: k for k, kind in enumerate(self.problem.bins)}
         kinds = [kind_of[machine.instance] for machine in packing.machines]
         order = sorted(range(len(kinds)), key=lambda vm: -self.problem.bins[kinds[vm]].rent)
-        place = {vm: i for i, vm in enumerate(order)}
+        position = {vm: i for i, vm in enumerate(order)}
         for vm, kind in enumerate(kinds):
-            columns[self.rented(place[vm], kind)] = 1.0
+            columns[self.rented(position[vm], kind)] = 1.0
         group = np.searchsorted(self.groups.topics, packing.topic)
         for t, vm, count in zip(
             group.tolist(), packing.vm.tolist(), packing.num_pairs.tolist(), strict=True
         ):
-            columns[self.count(t, place[vm])] = count
-            columns[self.copy(t, place[vm])] = 1.0
+            columns[self.count(t, position[vm])] = count
+            columns[self.copy(t, position[vm])] = 1.0
         return columns
 
     def _packing(self, columns: npt.NDArray[np.float64]) -> Packing | None:
-        """The packing that columns stand for; None if they are no solution."""
+        """Return the packing that columns stand for; None if they are no solution."""
         if len(columns) != 2 * self.cells + self.num_vms * self.num_kinds:
             return None
-        placed: LongArray = np.rint(columns[: self.cells]).astype(np.int64)
-        placed = placed.reshape(self.num_groups, self.num_vms)
-        if (placed < 0).any() or not np.array_equal(placed.sum(axis=1), self.groups.counts):
+        allocated: LongArray = np.rint(columns[: self.cells]).astype(np.int64)
+        allocated = allocated.reshape(self.num_groups, self.num_vms)
+        if (allocated < 0).any() or not np.array_equal(allocated.sum(axis=1), self.groups.counts):
             return None
-        group, vm = np.nonzero(placed)
+        group, vm = np.nonzero(allocated)
         topic = self.groups.topics[group]
         machines = (self.problem.machine,) * self.num_vms
-        packing = Packing(vm.astype(np.int32), topic, placed[group, vm], machines)
+        packing = Packing(vm.astype(np.int32), topic, allocated[group, vm], machines)
         packing = merge_parts(packing, self.problem.workload.num_topics)
         used, topics, pairs = loads(self.problem, packing)
         fits = np.zeros(len(used), dtype=bool)

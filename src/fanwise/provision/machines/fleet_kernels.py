@@ -49,7 +49,7 @@ def fill_fleet(
 
 
 def count_machines(counts: LongArray, needs: FloatArray, capacity: Capacity) -> int:
-    """How many machines first fit opens for whole items, each of which fits one."""
+    """Return how many machines first fit opens for whole items, each of which fits one."""
     num_vms = 64
     while True:
         machines = make_machines(num_vms, capacity, capacity.limit)
@@ -61,7 +61,10 @@ def count_machines(counts: LongArray, needs: FloatArray, capacity: Capacity) -> 
 
 @kernel
 def find_machine(size: float, count: int, machines: Machines, is_best_fit: bool) -> int:
-    """The first machine, or the tightest, that holds a whole item; -1 if none does."""
+    """Return the first machine, or the tightest, that holds a whole item; -1 if none does.
+
+    Changes nothing.
+    """
     free, room = machines.free, machines.room
     topics_left, pairs_left = machines.topics_left, machines.pairs_left
     if not is_best_fit:

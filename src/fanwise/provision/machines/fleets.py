@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from fanwise.arrays.tolerance import most_within
 from fanwise.provision.machines.packing import Bin
 
 UNITS = 256
@@ -61,7 +62,7 @@ def cover(bins: Sequence[Bin], volume: float) -> tuple[Bin, ...]:
     if volume <= 0:
         return ()
     unit = volume / UNITS
-    choices = [(kind, int(kind.limit * (1 + 1e-9) / unit)) for kind in bins]
+    choices = [(kind, int(most_within(kind.limit) / unit)) for kind in bins]
     choices = [(kind, room) for kind, room in choices if room > 0]
     if not choices:
         largest = max(bins, key=lambda kind: kind.limit)

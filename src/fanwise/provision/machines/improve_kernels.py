@@ -27,7 +27,7 @@ class State(NamedTuple):
         By machine: the bytes, topics and pairs that it could still take.
     """
 
-    placed: LongArray
+    allocated: LongArray
     needs: FloatArray
     room: FloatArray
     topics_left: LongArray
@@ -56,9 +56,9 @@ def sort_falling(ids: LongArray, keys: FloatArray, count: int) -> None:
 
 @kernel
 def copy_state(state: State) -> State:
-    """Return a copy that later changes leave alone."""
+    """Return a copy that is left alone from now on. Changes nothing."""
     return State(
-        state.placed.copy(),
+        state.allocated.copy(),
         state.needs,
         state.room.copy(),
         state.topics_left.copy(),
@@ -69,7 +69,7 @@ def copy_state(state: State) -> State:
 @kernel
 def restore(state: State, old: State) -> None:
     """Write back what was there before. Changes ``state``."""
-    state.placed[:] = old.placed
+    state.allocated[:] = old.allocated
     state.room[:] = old.room
     state.topics_left[:] = old.topics_left
     state.pairs_left[:] = old.pairs_left
@@ -81,10 +81,10 @@ def move(state: State, group: int, vm: int, count: int) -> None:
 
     Changes ``state``.
     """
-    before = state.placed[group, vm]
+    before = state.allocated[group, vm]
     after = before + count
     copies = (1 if after > 0 else 0) - (1 if before > 0 else 0)
-    state.placed[group, vm] = after
+    state.allocated[group, vm] = after
     state.room[vm] -= (count + copies) * state.needs[group]
     state.topics_left[vm] -= copies
     state.pairs_left[vm] -= count
@@ -106,17 +106,17 @@ def rehouse(
 
     Changes ``state``.
     """
-    placed, needs, room, topics_left, pairs_left = state
+    allocated, needs, room, topics_left, pairs_left = state
     num_vms = len(room)
     need = needs[group]
     spare = 0
     for vm in range(num_vms):
-        if vm != source and placed[group, vm] > 0:
+        if vm != source and allocated[group, vm] > 0:
             spare += min(pairs_left[vm], pairs_that_fit(room[vm] + need, need, pairs_left[vm]))
     if spare < count:
         found = -1
         for vm in range(num_vms):
-            if vm == source or placed[group, vm] > 0:
+            if vm == source or allocated[group, vm] > 0:
                 continue
             if room[vm] < (count + 1) * need or topics_left[vm] <= 0 or pairs_left[vm] < count:
                 continue
@@ -129,7 +129,7 @@ def rehouse(
             return -1
     left = count
     for vm in range(num_vms):
-        if left > 0 and vm != source and placed[group, vm] > 0:
+        if left > 0 and vm != source and allocated[group, vm] > 0:
             taken = min(left, pairs_that_fit(room[vm] + need, need, pairs_left[vm]))
             if taken > 0:
                 move(state, group, vm, taken)
@@ -138,7 +138,7 @@ def rehouse(
     while left > 0:
         found = -1
         for vm in range(num_vms):
-            if vm == source or placed[group, vm] > 0 or topics_left[vm] <= 0:
+            if vm == source or allocated[group, vm] > 0 or topics_left[vm] <= 0:
                 continue
             if pairs_left[vm] > 0 and (found < 0 or room[vm] > room[found]):
                 found = vm
@@ -162,21 +162,21 @@ def evict_machine(
 
     Changes ``state``.
     """
-    placed, needs, room, topics_left, pairs_left = state
+    allocated, needs, room, topics_left, pairs_left = state
     groups = np.empty(len(needs), dtype=np.int64)
     sizes = np.empty(len(needs))
     num_groups = 0
     for group in range(len(needs)):
-        if placed[group, vm] > 0:
+        if allocated[group, vm] > 0:
             groups[num_groups] = group
-            sizes[num_groups] = placed[group, vm] * needs[group]
+            sizes[num_groups] = allocated[group, vm] * needs[group]
             num_groups += 1
     sort_falling(groups, sizes, num_groups)
     old = copy_state(state)
     gain = rent
     for i in range(num_groups):
         group = groups[i]
-        count = placed[group, vm]
+        count = allocated[group, vm]
         move(state, group, vm, -count)
         copies = rehouse(state, group, count, vm, True)
         gain += (1 - copies) * price * needs[group]
@@ -204,25 +204,25 @@ def merge_group(
 
     Changes ``state``.
     """
-    placed, needs, room, topics_left, pairs_left = state
-    count = placed[group, source]
+    allocated, needs, room, topics_left, pairs_left = state
+    count = allocated[group, source]
     need = needs[group]
     spare = 0
     for vm in range(len(room)):
-        if vm != source and placed[group, vm] > 0:
+        if vm != source and allocated[group, vm] > 0:
             spare += pairs_that_fit(room[vm] + need, need, pairs_left[vm])
     move(state, group, source, -count)
     if spare >= count:
         rehouse(state, group, count, source, True)
         return True
     for vm in range(len(room)):
-        if vm == source or placed[group, vm] == 0:
+        if vm == source or allocated[group, vm] == 0:
             continue
         for other in range(len(needs)):
-            taken = placed[other, vm]
+            taken = allocated[other, vm]
             if other == group or taken == 0:
                 continue
-            copy_out = 0.0 if placed[other, source] > 0 else needs[other]
+            copy_out = 0.0 if allocated[other, source] > 0 else needs[other]
             if room[source] < taken * needs[other] + copy_out or pairs_left[source] < taken:
                 continue
             if copy_out > 0.0 and topics_left[source] <= 0:
@@ -240,7 +240,7 @@ def merge_group(
 
 
 @kernel
-def improve_placed(
+def improve_allocated(
     state: State,
     rents: FloatArray,
     price: float,
@@ -252,7 +252,7 @@ def improve_placed(
 
     Changes ``state``.
     """
-    placed, needs, room = state.placed, state.needs, state.room
+    allocated, needs, room = state.allocated, state.needs, state.room
     num_vms = len(room)
     order = np.empty(num_vms, dtype=np.int64)
     for _ in range(max_rounds):
@@ -268,11 +268,11 @@ def improve_placed(
             for group in range(len(needs)):
                 copies = 0
                 for vm in range(num_vms):
-                    copies += placed[group, vm] > 0
+                    copies += allocated[group, vm] > 0
                 for vm in range(num_vms):
                     if (
                         copies > 1
-                        and placed[group, vm] > 0
+                        and allocated[group, vm] > 0
                         and needs[group] > 0.0
                         and merge_group(state, group, vm)
                     ):

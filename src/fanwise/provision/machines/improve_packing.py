@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fanwise.provision.machines.improve_kernels import State, improve_placed
+from fanwise.provision.machines.improve_kernels import State, improve_allocated
 from fanwise.provision.machines.packing import Groups, Packing, room_left
 from fanwise.provision.problem import Provisioning
 
@@ -29,21 +29,21 @@ def improve(problem: Provisioning, groups: Groups, packing: Packing) -> Packing:
     num_vms = len(packing.machines)
     if len(groups.topics) * num_vms > MAX_CELLS or num_vms < 2:
         return packing
-    placed = np.zeros((len(groups.topics), num_vms), dtype=np.int64)
-    placed[np.searchsorted(groups.topics, packing.topic), packing.vm] = packing.num_pairs
+    allocated = np.zeros((len(groups.topics), num_vms), dtype=np.int64)
+    allocated[np.searchsorted(groups.topics, packing.topic), packing.vm] = packing.num_pairs
     hours = problem.costs(1.0, 0.0, 0.0).total
     rents = np.array([machine.usd_per_hour * hours for machine in packing.machines])
-    improve_placed(
-        State(placed, groups.needs, *room_left(problem, packing)),
+    improve_allocated(
+        State(allocated, groups.needs, *room_left(problem, packing)),
         rents,
         problem.costs(0.0, 1.0, 0.0).total,
         MAX_ROUNDS,
     )
-    vms = np.flatnonzero(placed.any(axis=0))
-    group, vm = np.nonzero(placed[:, vms])
+    vms = np.flatnonzero(allocated.any(axis=0))
+    group, vm = np.nonzero(allocated[:, vms])
     return Packing(
         vm.astype(np.int32),
         groups.topics[group],
-        placed[:, vms][group, vm],
+        allocated[:, vms][group, vm],
         tuple(packing.machines[old] for old in vms.tolist()),
     )

@@ -19,8 +19,6 @@ from fanwise.arrays.tournament import mend_tree, set_leaf
 
 CLOSED = -1.0
 """What the tree has for a machine that takes no further topic."""
-ROUNDING = 1e-12
-"""Relative: costs closer than this are equal."""
 
 
 class Capacity(NamedTuple):
@@ -74,13 +72,13 @@ def more_machines(machines: Machines, capacity: Capacity, free: float) -> Machin
 
 
 def make_parts(length: int) -> Parts:
-    """Return room for parts."""
+    """Return memory for parts."""
     ids = np.empty(length, dtype=np.int32)
     return Parts(ids, ids.copy(), np.empty(length, dtype=np.int64))
 
 
 def more_parts(parts: Parts) -> Parts:
-    """Return room for twice as many parts."""
+    """Return memory for twice as many parts."""
     new = make_parts(len(parts.vm))
     return Parts(
         np.concatenate([parts.vm, new.vm]),
@@ -96,7 +94,10 @@ def first_parts(parts: Parts, count: int) -> Parts:
 
 @kernel
 def pairs_that_fit(room: float, need: float, connections: int) -> int:
-    """How many pairs of a topic that is not there yet a machine takes, beside the incoming copy."""
+    """Return how many pairs of a topic new to it a machine takes, beside the incoming copy.
+
+    Changes nothing.
+    """
     if need <= 0.0:
         return connections
     held = np.floor(room / need) - 1.0
@@ -137,7 +138,10 @@ def add_part(parts: Parts, num_parts: int, vm: int, group: int, count: int) -> i
 def weigh_machines(
     vms: IntArray, topics: IntArray, counts: LongArray, needs: FloatArray, num_vms: int
 ) -> tuple[FloatArray, LongArray, LongArray]:
-    """Bytes, topics and pairs on each machine; a part must be its topic's only one there."""
+    """Return bytes, topics and pairs of each machine; a part must be its topic's only one there.
+
+    Changes nothing.
+    """
     used = np.zeros(num_vms)
     num_topics = np.zeros(num_vms, dtype=np.int64)
     num_pairs = np.zeros(num_vms, dtype=np.int64)
@@ -151,7 +155,7 @@ def weigh_machines(
 
 @kernel
 def count_pairs(topics: IntArray, num_topics: int) -> LongArray:
-    """How many pairs each topic has."""
+    """Return how many pairs each topic has. Changes nothing."""
     counts = np.zeros(num_topics, dtype=np.int64)
     for topic in topics:
         counts[topic] += 1
@@ -160,10 +164,11 @@ def count_pairs(topics: IntArray, num_topics: int) -> LongArray:
 
 @kernel
 def order_falling(values: FloatArray) -> LongArray:
-    """Sort by falling value, equal ones by place: counting sort by 16 bits of the number at a time.
+    """Return indices by falling value, then ascending: counting sort by 16 bits at a time.
 
     Numbers must be >= 0: their bits, read as whole numbers, then ascend with them. Digits that all
     numbers share are passed over. Several times as fast as a comparison sort of a million.
+    Changes nothing.
     """
     length = len(values)
     keys = (values + 0.0).view(np.int64)  # -0.0 becomes 0.0

@@ -12,10 +12,10 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.arrays.tournament import first_at_least, first_largest, set_leaf
 from fanwise.provision.machines.machine_kernels import (
     CLOSED,
-    ROUNDING,
     Capacity,
     Machines,
     Parts,
@@ -149,7 +149,8 @@ def is_cheaper_to_distribute(
 
     Distributing fills the machines with most room one after the other, each with a copy of its own;
     the rest, like all pairs otherwise, goes to new machines with ``per_new`` pairs each. Outgoing
-    traffic is the same either way. The tree is changed on the way and left as it was.
+    traffic is the same either way. Changes ``free`` on the way, and leaves it as it
+    was.
     """
     left = count
     copies = 0

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.planning.problem import Stopped
 from fanwise.provision.catalogue import Instance
 from fanwise.provision.machines.machine_kernels import Capacity, count_pairs, weigh_machines
@@ -180,9 +181,9 @@ def join(first: Packing, second: Packing) -> Packing:
 def merge_parts(packing: Packing, num_topics: int) -> Packing:
     """Add up parts of one topic on one machine, drop idle machines and number the others anew."""
     key = packing.vm.astype(np.int64) * max(num_topics, 1) + packing.topic
-    key, place = np.unique(key, return_inverse=True)
+    key, index = np.unique(key, return_inverse=True)
     count = np.zeros(len(key), dtype=np.int64)
-    np.add.at(count, place, packing.num_pairs)
+    np.add.at(count, index, packing.num_pairs)
     is_kept = count > 0
     vm, topic = np.divmod(key[is_kept], max(num_topics, 1))
     used, vm = np.unique(vm, return_inverse=True)
@@ -255,7 +256,7 @@ def least_price(problem: Provisioning, groups: Groups) -> float:
             len(groups.topics) / kind.max_topics,
             float(groups.counts.sum()) / kind.max_pairs,
         )
-        rent = kind.rent * math.ceil(least * (1 - 1e-12))
+        rent = kind.rent * math.ceil(least * (1 - ROUNDING))
     else:
         rent = min(kind.rent / kind.limit for kind in problem.bins) * volume
     return rent + problem.costs(0.0, in_bytes, 0.0).total

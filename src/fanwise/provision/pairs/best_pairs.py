@@ -62,19 +62,19 @@ def choose_pairs(problem: Provisioning, run: Run) -> Csr:
         run = keep_time(run, AFTER_PAIRS * seconds)
         search: Search[Csr] = Search(run, step, "min", limits_of(run), unit="traffic")
 
-        def consider(pairs: Csr, place: int) -> None:
+        def consider(pairs: Csr, rank: int) -> None:
             # Whichever way the rent is charged, no packing costs less: the dearest way says most.
             count = _count(problem, pairs)
-            search.offer(pairs, max(charges.price(count) for charges in ways), cost=place)
+            search.offer(pairs, max(charges.price(count) for charges in ways), cost=rank)
 
         consider(greedy, len(ways))
         if is_quick(problem) or search.has_time_for(seconds):
             consider(random_pairs.choose_pairs(problem, run), len(ways) + 1)
         ours = chain(choose_ways(problem, run), choose_alone(problem, run))
-        for place in (*range(len(ways)), len(ways) + 2):
+        for rank in (*range(len(ways)), len(ways) + 2):
             if search.is_over():
                 break
-            consider(next(ours), place)
+            consider(next(ours), rank)
     return search.answer
 
 

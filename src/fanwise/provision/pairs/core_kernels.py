@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.pairs.cover_kernels import ROUNDING, Workspace, cheapest_cover
+from fanwise.provision.pairs.cover_kernels import EQUAL_PRICES, Workspace, cheapest_cover
 
 TIE = 1e-11
 """Prices closer than this, relatively, may be decided by something else."""
@@ -23,9 +23,9 @@ SUM_ROUNDING = 1e-13
 def count_forced_pairs(
     indptr: LongArray, topics: IntArray, rates: FloatArray, enough: FloatArray
 ) -> LongArray:
-    """How many subscribers of each topic cannot get enough without it.
+    """Return how many subscribers of each topic cannot get enough without it.
 
-    A topic that must not be used has rate 0 here.
+    A topic that must not be used has rate 0 here. Changes nothing.
     """
     num_forced = np.zeros(len(rates), dtype=np.int64)
     for subscriber in range(len(enough)):
@@ -91,7 +91,7 @@ def load_items(
 
 @kernel
 def all_the_same(pairs: IntArray, topics: IntArray, prices: FloatArray, others: FloatArray) -> bool:
-    """Whether all of these pairs have the same price in both."""
+    """Whether all of these pairs have the same price in both. Changes nothing."""
     is_same = True
     for i in range(len(pairs)):
         is_same &= prices[topics[pairs[i]]] == others[topics[pairs[i]]]
@@ -113,7 +113,7 @@ def keep_payable(pairs: IntArray, topics: IntArray, prices: FloatArray, most: fl
 def takes_free_ones(
     pairs: IntArray, topics: IntArray, fixed_price: FloatArray, workspace: Workspace
 ) -> bool:
-    """Whether the cover just found has only topics without a fixed price."""
+    """Whether the cover just found has only topics without a fixed price. Changes nothing."""
     for i in range(len(pairs)):
         if workspace.is_taken[i] and fixed_price[topics[pairs[i]]] > 0.0:
             return False
@@ -176,7 +176,7 @@ def settle_subscribers(
             for i in range(count):
                 items[1, i] += TIE * fixed_price[topics[pairs[i]]]
             other, _ = cheapest_cover(items[0, :count], items[1, :count], lacks, workspace)
-            is_clear = other <= price * (1.0 + ROUNDING) and takes_free_ones(
+            is_clear = other <= price * (1.0 + EQUAL_PRICES) and takes_free_ones(
                 pairs[:count], topics, fixed_price, workspace
             )
         if is_clear:
@@ -229,7 +229,7 @@ def choose_covers(
             continue
         load_items(pairs[:count], topics, rates, prices, items)
         price, least = cheapest_cover(items[0, :count], items[1, :count], lacks, workspace)
-        if least < price * (1.0 - 10.0 * ROUNDING):
+        if least < price * (1.0 - 10.0 * EQUAL_PRICES):
             cut_off[num_cut_off] = subscriber
             num_cut_off += 1
         for i in range(count):
@@ -241,7 +241,7 @@ def choose_covers(
 def gather_chosen(
     indptr: LongArray, topics: IntArray, is_chosen: npt.NDArray[np.bool_]
 ) -> tuple[LongArray, IntArray]:
-    """The chosen pairs as rows of their own."""
+    """Return the chosen pairs as rows of their own. Changes nothing."""
     chosen_indptr = np.zeros(len(indptr), dtype=np.int64)
     chosen = np.empty(np.count_nonzero(is_chosen), dtype=np.int32)
     count = 0

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.arrays.jit import kernel
 
-ROUNDING = 1e-13
+EQUAL_PRICES = 1e-13
 """Prices closer than this, relatively, count as equal."""
 
 SHORT = 24
@@ -50,7 +50,7 @@ class Workspace(NamedTuple):
     state_events: FloatArray
     state_cost: FloatArray
     state_parent: IntArray
-    state_place: IntArray
+    state_position: IntArray
     front: IntArray
     next_front: IntArray
 
@@ -66,7 +66,7 @@ def make_workspace(longest: int, num_states: int) -> Workspace:
         state_events=np.empty(num_states),
         state_cost=np.empty(num_states),
         state_parent=np.empty(num_states, dtype=np.int32),
-        state_place=np.empty(num_states, dtype=np.int32),
+        state_position=np.empty(num_states, dtype=np.int32),
         front=np.empty(num_states, dtype=np.int32),
         next_front=np.empty(num_states, dtype=np.int32),
     )
@@ -89,13 +89,13 @@ def order_by_ratio(
     else:
         for i in range(count):
             value = prices[i] / min(rates[i], enough)
-            place = i
-            while place > 0 and ratio[place - 1] > value:
-                ratio[place] = ratio[place - 1]
-                order[place] = order[place - 1]
-                place -= 1
-            ratio[place] = value
-            order[place] = i
+            position = i
+            while position > 0 and ratio[position - 1] > value:
+                ratio[position] = ratio[position - 1]
+                order[position] = order[position - 1]
+                position -= 1
+            ratio[position] = value
+            order[position] = i
     workspace.events[0] = 0.0
     workspace.cost[0] = 0.0
     for i in range(count):
@@ -126,8 +126,8 @@ def take_greedily(
         price += prices[topic]
         got += min(rates[topic], enough)
         last += 1
-    for place in range(last - 1, -1, -1):
-        topic = workspace.order[place]
+    for position in range(last - 1, -1, -1):
+        topic = workspace.order[position]
         useful = min(rates[topic], enough)
         if got - useful >= enough:
             workspace.is_taken[topic] = False
@@ -142,20 +142,26 @@ def take_greedily(
 
 @kernel
 def fill_from(start: int, guess: int, missing: float, count: int, workspace: Workspace) -> int:
-    """The place, from ``guess`` on, at which the topics after ``start`` fill what is missing."""
-    place = max(guess, start + 1)
-    while place <= count and workspace.events[place] - workspace.events[start] < missing:
-        place += 1
-    return place
+    """Return the position, from ``guess`` on, up to which topics after ``start`` are enough.
+
+    Changes nothing.
+    """
+    position = max(guess, start + 1)
+    while position <= count and workspace.events[position] - workspace.events[start] < missing:
+        position += 1
+    return position
 
 
 @kernel
-def fractional_price(start: int, place: int, missing: float, workspace: Workspace) -> float:
-    """What it costs to fill what is missing with the topics from ``start`` up to ``place``."""
-    price: float = workspace.cost[place - 1] - workspace.cost[start]
-    missing -= workspace.events[place - 1] - workspace.events[start]
-    whole = workspace.events[place] - workspace.events[place - 1]
-    price += (workspace.cost[place] - workspace.cost[place - 1]) * (missing / whole)
+def fractional_price(start: int, position: int, missing: float, workspace: Workspace) -> float:
+    """Return what filling what is missing costs with the topics from ``start`` up to ``position``.
+
+    Changes nothing.
+    """
+    price: float = workspace.cost[position - 1] - workspace.cost[start]
+    missing -= workspace.events[position - 1] - workspace.events[start]
+    whole = workspace.events[position] - workspace.events[position - 1]
+    price += (workspace.cost[position] - workspace.cost[position - 1]) * (missing / whole)
     return price
 
 
@@ -177,11 +183,11 @@ def cheapest_cover(
         return 0.0, 0.0
     order_by_ratio(rates, prices, enough, workspace)
     best = take_greedily(rates, prices, enough, workspace)
-    place = fill_from(0, 1, enough, count, workspace)
-    if place > count:
+    position = fill_from(0, 1, enough, count, workspace)
+    if position > count:
         return best, best
-    relaxed = fractional_price(0, place, enough, workspace)
-    if relaxed >= best * (1.0 - ROUNDING):
+    relaxed = fractional_price(0, position, enough, workspace)
+    if relaxed >= best * (1.0 - EQUAL_PRICES):
         return best, min(best, relaxed)
     return search_covers(rates, prices, enough, best, relaxed, workspace)
 
@@ -206,14 +212,14 @@ def search_covers(
     cost[0] = 0.0
     num_states, num_front = 1, 1
     front[0] = 0
-    last_state, last_place = -1, -1
+    last_state, last_position = -1, -1
     is_cut_off = False
-    for place in range(count):
-        rate = rates[workspace.order[place]]
-        price = prices[workspace.order[place]]
+    for position in range(count):
+        rate = rates[workspace.order[position]]
+        price = prices[workspace.order[position]]
         old, added, num_next = 0, 0, 0
         cheapest = np.inf
-        fill = place + 2
+        fill = position + 2
         while old < num_front or added < num_front:
             is_added = added < num_front and (
                 old >= num_front or events[front[added]] + rate >= events[front[old]]
@@ -226,18 +232,18 @@ def search_covers(
                 state = front[old]
                 old += 1
                 has, paid = events[state], cost[state]
-            if paid >= cheapest or paid >= best * (1.0 - ROUNDING):
+            if paid >= cheapest or paid >= best * (1.0 - EQUAL_PRICES):
                 continue
             if has >= enough:
                 best, cheapest = paid, paid
-                last_state, last_place = state, place
+                last_state, last_position = state, position
                 continue
             missing = enough - has
-            fill = fill_from(place + 1, fill, missing, count, workspace)
+            fill = fill_from(position + 1, fill, missing, count, workspace)
             if fill > count:
                 break
-            if paid + fractional_price(place + 1, fill, missing, workspace) >= best * (
-                1.0 - ROUNDING
+            if paid + fractional_price(position + 1, fill, missing, workspace) >= best * (
+                1.0 - EQUAL_PRICES
             ):
                 continue
             cheapest = paid
@@ -248,7 +254,7 @@ def search_covers(
                 events[num_states] = has
                 cost[num_states] = paid
                 workspace.state_parent[num_states] = state
-                workspace.state_place[num_states] = place
+                workspace.state_position[num_states] = position
                 state = num_states
                 num_states += 1
             next_front[num_next] = state
@@ -261,8 +267,8 @@ def search_covers(
             break
     if last_state >= 0:
         workspace.is_taken[:count] = False
-        workspace.is_taken[workspace.order[last_place]] = True
+        workspace.is_taken[workspace.order[last_position]] = True
         while last_state > 0:
-            workspace.is_taken[workspace.order[workspace.state_place[last_state]]] = True
+            workspace.is_taken[workspace.order[workspace.state_position[last_state]]] = True
             last_state = workspace.state_parent[last_state]
-    return best, (relaxed if is_cut_off else best * (1.0 - ROUNDING))
+    return best, (relaxed if is_cut_off else best * (1.0 - EQUAL_PRICES))

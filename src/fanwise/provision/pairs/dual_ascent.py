@@ -42,7 +42,7 @@ FEW_STATES = 1000
 PIECE = 1000
 """Items looked at between two looks at the clock."""
 WORTH_CLIMBING = 2e-3
-LEAST_GAIN = 1e-6
+LEAST_RISE = 1e-6
 """Sweeps end when one raises the bound by less than this share of it."""
 
 
@@ -91,7 +91,7 @@ class Sharing:
                 break
             raise_shares(self.core.undecided, first, last, self.shares, self.small_workspace)
         self.bound = max(self.bound, self._price())
-        return self.bound > before * (1 + LEAST_GAIN)
+        return self.bound > before * (1 + LEAST_RISE)
 
     def climb(self, is_enough: IsEnough = never) -> None:
         """Raise all shares together; see :mod:`fanwise.provision.pairs.subgradient`."""

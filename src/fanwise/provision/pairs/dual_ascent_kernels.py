@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.provision.pairs.cover_kernels import ROUNDING, Workspace, cheapest_cover
+from fanwise.provision.pairs.cover_kernels import EQUAL_PRICES, Workspace, cheapest_cover
 
 if TYPE_CHECKING:
     from fanwise.provision.pairs.charges import Charges
@@ -51,7 +51,7 @@ def willingness(
     workspace: Workspace,
     others: FloatArray,
 ) -> float:
-    """What a row would pay for an item's incoming copy rather than do without; ``most`` at most.
+    """Return what a row would pay for an item's incoming copy, ``most`` at most.
 
     Changes ``workspace`` and ``others``.
     """
@@ -60,13 +60,13 @@ def willingness(
     count = last - first - 1
     rates, prices = others[0], others[1]
     total = 0.0
-    place = 0
+    position = 0
     for i in range(first, last):
         if i != item:
-            rates[place] = undecided.rate[i]
-            prices[place] = undecided.price[i] + shares[i]
+            rates[position] = undecided.rate[i]
+            prices[position] = undecided.price[i] + shares[i]
             total += undecided.rate[i]
-            place += 1
+            position += 1
     if total < undecided.enough[row]:
         return most
     without, _ = cheapest_cover(rates[:count], prices[:count], undecided.enough[row], workspace)
@@ -78,10 +78,10 @@ def willingness(
 
 @kernel
 def find_level(falling: FloatArray, num_sharers: int, price: float) -> float:
-    """The level at which to cap payments so that the largest ones add up to a price.
+    """Return the level at which to cap payments so that the largest ones add up to a price.
 
     ``falling`` is what each is willing to pay. The first ``num_sharers`` count; together they must
-    be willing to pay the price.
+    be willing to pay the price. Changes nothing.
     """
     left = price
     for i in range(num_sharers):
@@ -128,7 +128,10 @@ def raise_shares(
 
 @kernel
 def joining_price(topic: int, num_pairs: LongArray, charges: Charges) -> float:
-    """What one more pair of a topic costs: its traffic, and a copy if a new one is needed."""
+    """Return what one more pair of a topic costs: its traffic, and a copy if a new one is needed.
+
+    Changes nothing.
+    """
     price: float = charges.outgoing[topic]
     if num_pairs[topic] % charges.held[topic] == 0.0:
         price += charges.incoming[topic]
@@ -234,7 +237,7 @@ def reconsider_rows(
         best, _ = cheapest_cover(
             undecided.rate[first:last], prices[: last - first], undecided.enough[row], workspace
         )
-        if best < paid * (1.0 - 10.0 * ROUNDING):
+        if best < paid * (1.0 - 10.0 * EQUAL_PRICES):
             is_taken[first:last] = workspace.is_taken[: last - first]
             num_changed += 1
         join(undecided, row, num_pairs, is_taken)
@@ -270,7 +273,7 @@ def close_topics(
             change += choose_without(
                 undecided, item, charges, num_pairs, is_taken, workspace, prices
             )
-        is_better = change < -10.0 * ROUNDING * undecided.fixed[undecided.contested[contest]]
+        is_better = change < -10.0 * EQUAL_PRICES * undecided.fixed[undecided.contested[contest]]
         num_closed += is_better
         for i in range(start, end):
             row = undecided.row[undecided.contest_items[i]]
@@ -292,9 +295,9 @@ def detour(
     workspace: Workspace,
     prices: FloatArray,
 ) -> float:
-    """What it costs a row to do without an item, its own copy not counted; it is left counted.
+    """Return what it costs a row to do without an item, its own copy not counted.
 
-    Changes ``prices`` and ``workspace``.
+    Changes ``prices`` and ``workspace``; ``num_pairs`` is as before when it returns.
     """
     row = undecided.row[item]
     first, last = undecided.indptr[row], undecided.indptr[row + 1]
@@ -328,13 +331,13 @@ def shed_copies(
     """
     prices = np.empty(len(workspace.order))
     num_saved = 0
-    for place in range(len(split)):
-        topic = split[place]
+    for position in range(len(split)):
+        topic = split[position]
         held = charges.held[topic]
         if num_pairs[topic] <= held:
             continue
         excess = int(num_pairs[topic] - held * (np.ceil(num_pairs[topic] / held) - 1.0))
-        start, end = split_indptr[place], split_indptr[place + 1]
+        start, end = split_indptr[position], split_indptr[position + 1]
         takers = np.empty(end - start, dtype=np.int64)
         extra = np.empty(end - start)
         count = 0
@@ -367,7 +370,7 @@ def shed_copies(
             change += choose_without(
                 undecided, item, charges, num_pairs, is_taken, workspace, prices
             )
-        if change < -10.0 * ROUNDING * charges.incoming[topic]:
+        if change < -10.0 * EQUAL_PRICES * charges.incoming[topic]:
             num_saved += 1
             continue
         filled = 0

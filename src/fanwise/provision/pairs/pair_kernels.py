@@ -12,12 +12,10 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 
 SHORT = 24
 """Up to this length insertion sort beats the general one; most subscribers follow fewer topics."""
-
-HAIR = 1e-12
-"""What rounding alone may leave missing, relatively."""
 
 BLOCK = 8192
 """Rates of so many pairs are looked up ahead: without branches in between, they arrive in time."""
@@ -25,7 +23,7 @@ BLOCK = 8192
 
 @kernel
 def longest_row(indptr: LongArray) -> int:
-    """The largest number of entries in a row."""
+    """Return the largest number of entries in a row. Changes nothing."""
     longest = 0
     for row in range(len(indptr) - 1):
         longest = max(longest, indptr[row + 1] - indptr[row])
@@ -46,13 +44,13 @@ def sort_by_key(row_keys: FloatArray, row_topics: IntArray, count: int) -> None:
     for i in range(1, count):
         key = row_keys[i]
         topic = row_topics[i]
-        place = i
-        while place > 0 and row_keys[place - 1] < key:
-            row_keys[place] = row_keys[place - 1]
-            row_topics[place] = row_topics[place - 1]
-            place -= 1
-        row_keys[place] = key
-        row_topics[place] = topic
+        position = i
+        while position > 0 and row_keys[position - 1] < key:
+            row_keys[position] = row_keys[position - 1]
+            row_topics[position] = row_topics[position - 1]
+            position -= 1
+        row_keys[position] = key
+        row_topics[position] = topic
 
 
 @kernel
@@ -69,12 +67,12 @@ def look_up(topics: IntArray, first: int, rates: FloatArray, block: FloatArray) 
 def choose_greedily(
     indptr: LongArray, topics: IntArray, rates: FloatArray, demand: FloatArray, tolerance: float
 ) -> tuple[LongArray, IntArray]:
-    """Choose topics for each subscriber until it has what it demands (the paper's Alg. 1 and 2).
+    """Return topics for each subscriber until it has what it demands (the paper's Alg. 1 and 2).
 
-    By falling rate, then id, each topic that fits what is missing is taken; if something is missing
-    at the end, the smallest of those passed over. What is missing counts as nothing below
-    ``tolerance`` times the demand. Topics above the whole demand are never sorted: only the
-    smallest of them can matter.
+    As rows. By falling rate, then id, each topic that fits what is missing is taken; if something
+    is missing at the end, the smallest of those passed over. What is missing counts as nothing
+    below ``tolerance`` times the demand. Topics above the whole demand are never sorted: only the
+    smallest of them can matter. Changes nothing.
     """
     num_subscribers = len(demand)
     chosen_indptr = np.zeros(num_subscribers + 1, dtype=np.int64)
@@ -155,9 +153,10 @@ def choose_randomly(
     tolerance: float,
     draws: FloatArray,
 ) -> tuple[LongArray, IntArray]:
-    """Choose topics for each subscriber in random order until it has what it demands (Alg. 6).
+    """Return topics for each subscriber in random order until it has what it demands (Alg. 6).
 
-    ``draws`` has a number from 0 up to 1 for each pair: which of the topics left comes next.
+    As rows. ``draws`` has a number from 0 up to 1 for each pair: which of the topics left comes
+    next. Changes nothing.
     """
     num_subscribers = len(demand)
     chosen_indptr = np.zeros(num_subscribers + 1, dtype=np.int64)
@@ -175,13 +174,13 @@ def choose_randomly(
                     left[count] = topics[i]
                     count += 1
         while missing > hair and count > 0:
-            place = int(draws[first] * count)
+            position = int(draws[first] * count)
             first += 1
-            chosen[num_chosen] = left[place]
+            chosen[num_chosen] = left[position]
             num_chosen += 1
-            missing -= rates[left[place]]
+            missing -= rates[left[position]]
             count -= 1
-            left[place] = left[count]
+            left[position] = left[count]
         chosen_indptr[subscriber + 1] = num_chosen
     return chosen_indptr, chosen[:num_chosen].copy()
 
@@ -194,7 +193,10 @@ def cover_fractionally(
     sizes: FloatArray,
     demand: FloatArray,
 ) -> FloatArray:
-    """Bytes of the cheapest fractional cover of each demand, and of one whole topic at least."""
+    """Return the bytes of the cheapest fractional cover of each demand, one whole topic at least.
+
+    Changes nothing.
+    """
     least = np.zeros(len(demand))
     longest = longest_row(indptr)
     row_keys = np.empty(longest)
@@ -228,7 +230,10 @@ def cover_fractionally(
 def count_fewest_pairs(
     indptr: LongArray, topics: IntArray, rates: FloatArray, enough: FloatArray
 ) -> float:
-    """How many pairs it takes at least to give everybody enough: the largest rates first."""
+    """Return how many pairs it takes at least to give everybody enough: the largest rates first.
+
+    Changes nothing.
+    """
     longest = longest_row(indptr)
     row_rates = np.empty(longest)
     fewest = 0.0
@@ -239,9 +244,9 @@ def count_fewest_pairs(
         for i in range(count):
             row_rates[i] = -rates[topics[first + i]]
         row_rates[:count].sort()
-        place = 0
-        while missing > HAIR * enough[subscriber] and place < count:
-            missing += row_rates[place]
-            place += 1
+        position = 0
+        while missing > ROUNDING * enough[subscriber] and position < count:
+            missing += row_rates[position]
+            position += 1
             fewest += 1.0
     return fewest

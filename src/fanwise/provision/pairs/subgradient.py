@@ -11,7 +11,7 @@ Guarantee
     The shares that come back prove a bound at least as high as those that were given.
 
 Complexity
-    At most MAX_STEPS steps and MAX_LOOKS items looked at; a step takes one cover for each
+    At most MAX_STEPS steps and MAX_ITEMS items looked at; a step takes one cover for each
     undecided subscriber, where a sweep takes two for every item.
 
 References
@@ -35,7 +35,7 @@ MAX_STEPS, MIN_STEPS = 400, 40
 """With fewer steps there is no point in beginning."""
 MIN_ITEMS = 100
 """With fewer items, topics raised one by one are good enough."""
-MAX_LOOKS = 30_000_000
+MAX_ITEMS = 30_000_000
 """Items looked at in all steps together."""
 FIRST_AHEAD, LEAST_AHEAD = 0.05, 1e-5
 """How far ahead steps aim, as a share of the value."""
@@ -43,7 +43,8 @@ PATIENCE = 8
 """Steps without success before the aim comes nearer."""
 NEARER = 0.7
 MEMORY = 0.5
-LEAST_GAIN = 1e-6
+LEAST_RISE = 1e-6
+"""Relative: steps that raise the bound by less are no success."""
 
 
 def climb(
@@ -62,7 +63,7 @@ def climb(
         Says of a bound whether to stop.
     """
     contests = movable(undecided)
-    num_steps = min(MAX_STEPS, MAX_LOOKS // max(len(shares), 1))
+    num_steps = min(MAX_STEPS, MAX_ITEMS // max(len(shares), 1))
     if not len(contests) or len(shares) < MIN_ITEMS or num_steps < MIN_STEPS:
         return shares
     best_shares, shares = shares.copy(), shares.copy()
@@ -76,7 +77,7 @@ def climb(
             break
         shift_shares(undecided, contests, direction, (best * (1 + ahead) - value) / length, shares)
         value = price(shares, is_taken)
-        if value > best * (1 + LEAST_GAIN):
+        if value > best * (1 + LEAST_RISE):
             best, num_failures = value, 0
             best_shares[:] = shares
             continue

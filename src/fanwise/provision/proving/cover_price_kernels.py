@@ -11,7 +11,7 @@ from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.provision.pairs.cover_kernels import Workspace, cheapest_cover
 
-ROUNDING = 1e-13
+SUM_ERROR = 1e-13
 """Sums of a subscriber's rates are known to about this, relatively."""
 
 
@@ -47,7 +47,7 @@ def price_covers(
         reach = 0.0
         for i in range(begin, end):
             reach += rates[topics[i]]
-        spare = max(reach * (1.0 + ROUNDING) - wanted, 0.0)
+        spare = max(reach * (1.0 + SUM_ERROR) - wanted, 0.0)
         lacks = wanted
         count = 0
         for i in range(begin, end):
@@ -65,7 +65,7 @@ def price_covers(
                 items[0, count] = rate
                 items[1, count] = price
                 count += 1
-        if wanted <= 0.0 or lacks <= ROUNDING * wanted or count == 0:
+        if wanted <= 0.0 or lacks <= SUM_ERROR * wanted or count == 0:
             continue
         num_small = 0
         single = np.inf
@@ -99,15 +99,15 @@ def fill_choices(small: FloatArray, lacks: float, tried: int, table: FloatArray)
     Changes ``small`` and ``table``.
     """
     count = small.shape[1]
-    for place in range(tried):
-        best = place
-        for i in range(place + 1, count):
+    for position in range(tried):
+        best = position
+        for i in range(position + 1, count):
             if small[0, i] > small[0, best] or (
                 small[0, i] == small[0, best] and small[1, i] < small[1, best]
             ):
                 best = i
         for part in range(2):
-            small[part, place], small[part, best] = small[part, best], small[part, place]
+            small[part, position], small[part, best] = small[part, best], small[part, position]
     rest = count - tried
     ratio = small[1, tried:] / small[0, tried:]
     order = np.argsort(ratio, kind="mergesort")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, ROUNDING
 from fanwise.planning.proof import Proof, ProofError
 from fanwise.provision.bounds import rates_that_fit
 from fanwise.provision.pairs.charges import whole_demand
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fanwise.provision.problem import Provisioning
 
 MOST_PAIRS, MOST_FOLLOWED, MOST_CASES, MOST_LEAVES = 64, 12, 4_000, 400
-HAIR = 1e-12
 
 Counts = npt.NDArray[np.int64]
 
@@ -70,7 +69,7 @@ def list_leaves(problem: Provisioning) -> Counts | None:
         chosen = np.arange(1, 2 ** len(topics))[:, None] >> np.arange(len(topics)) & 1
         has = chosen @ rates[topics]
         smallest = np.where(chosen == 1, rates[topics], np.inf).min(axis=1)
-        wanted = enough[subscriber] * (1 - HAIR)
+        wanted = enough[subscriber] * (1 - ROUNDING)
         chosen = chosen[(has >= wanted) & (has - smallest < wanted)]
         ways = np.zeros((len(chosen), workload.num_topics), dtype=np.int64)
         ways[:, topics] = chosen

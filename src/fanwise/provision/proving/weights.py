@@ -25,7 +25,7 @@ from fanwise.provision.proving.cover_price_kernels import price_covers
 
 MOST_WEIGHT = 65535
 LEVELS = (MOST_WEIGHT, 255, 15)
-"""The largest weight: as many levels as there is room for."""
+"""The largest weight: as many levels as there can be."""
 BYTES_EACH, SMALL_PROOF = 16, 16_384
 """Bytes that a certificate may have for a subscriber or topic, and in any case."""
 BYTES_AT_WORST = 11
@@ -90,17 +90,17 @@ class Priced(NamedTuple):
 def weigh(
     undecided: Undecided,
     shares: FloatArray,
-    places: IntArray,
+    positions: IntArray,
     followers: LongArray,
     always_even: npt.NDArray[np.bool_],
     num_subscribers: int,
 ) -> Weights:
-    """Return weights for shares, with as many levels as a certificate has room for.
+    """Return weights for shares, with as many levels as a certificate may have.
 
     Parameters
     ----------
     places
-        By item: its place among its subscriber's interests.
+        By item: its position among its subscriber's interests.
     followers
         By topic: how many there are.
     always_even
@@ -108,7 +108,7 @@ def weigh(
     """
     most_bytes = max(BYTES_EACH * (num_subscribers + len(followers)), SMALL_PROOF)
     for levels in LEVELS:
-        weights = _weigh(undecided, shares, places, followers, always_even, levels)
+        weights = _weigh(undecided, shares, positions, followers, always_even, levels)
         if len(weights.weight) * BYTES_AT_WORST <= most_bytes or _size(weights) <= most_bytes:
             return weights
     keep = int(len(weights.weight) * most_bytes / _size(weights) * 0.9)
@@ -124,7 +124,7 @@ def weigh(
 def _weigh(
     undecided: Undecided,
     shares: FloatArray,
-    places: IntArray,
+    positions: IntArray,
     followers: LongArray,
     always_even: npt.NDArray[np.bool_],
     levels: int,
@@ -144,11 +144,11 @@ def _weigh(
     is_kept = (weight > 0) & ~is_even[undecided.topic[items]]
     items, weight = items[is_kept], weight[is_kept]
     subscriber = undecided.subscriber[undecided.row[items]]
-    order = np.lexsort((places[items], subscriber))
+    order = np.lexsort((positions[items], subscriber))
     return Weights(
         even=np.flatnonzero(is_even).astype(np.int32),
         subscriber=subscriber[order].astype(np.int32),
-        place=places[items][order].astype(np.int32),
+        place=positions[items][order].astype(np.int32),
         weight=weight[order],
         item_topic=undecided.topic[items][order],
     )

@@ -5,6 +5,16 @@ that is not settled take part in the dual ascent and stay in memory; those with 
 with their least cover, paying nothing towards incoming copies that are not forced. That is valid:
 the shares of some followers may be 0. Their covers are also searched less deeply; where the search
 is cut off, the fractional cover counts, which for many topics is nearly the same.
+
+Guarantee
+    No plan that keeps its limits costs less.
+
+Complexity
+    A few passes over the pairs, and dual ascent on the open rows that memory holds.
+
+References
+----------
+    Our own; see :mod:`fanwise.provision.bounds`.
 """
 
 from __future__ import annotations
@@ -157,7 +167,7 @@ def settle_block(first: int, rows: Csr, enough: FloatArray, prices: Prices) -> O
     )
     topics = rows.indices[items]
     lengths = np.diff(indptr)
-    places = items - np.repeat(rows.indptr[subscriber], lengths)
+    positions = items - np.repeat(rows.indptr[subscriber], lengths)
     extra, is_kept, topic = keep_short_rows(lacks, indptr, topics, rates, pair, SHORT, workspace)
     return Open(
         price + extra,
@@ -165,12 +175,12 @@ def settle_block(first: int, rows: Csr, enough: FloatArray, prices: Prices) -> O
         lacks[is_kept],
         lengths[is_kept],
         topic,
-        places[np.repeat(is_kept, lengths)].astype(np.int32),
+        positions[np.repeat(is_kept, lengths)].astype(np.int32),
     )
 
 
 def gather_core(parts: Iterable[Open], prices: Prices, charges: Charges) -> Core:
-    """Put together what is open, as much as memory has room for; the rest is settled alone."""
+    """Put together what is open, as much as memory holds; the rest is settled alone."""
     found = []
     settled, num_items = prices.paid, 0
     for part in parts:
@@ -219,7 +229,7 @@ def _price_alone(part: Open, prices: Prices) -> float:
 
 
 def _gather(found: list[Open], prices: Prices, charges: Charges) -> Undecided:
-    """Put open rows together; a pair is known by its place among its subscriber's interests."""
+    """Put open rows together; a pair is known by its position among its subscriber's interests."""
 
     def join(name: str, kind: type[np.generic]) -> Any:
         return np.concatenate([np.zeros(0, dtype=kind), *(getattr(part, name) for part in found)])

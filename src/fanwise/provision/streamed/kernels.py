@@ -56,7 +56,10 @@ def find_rows(
 def sort_by_shelf(
     rows: LongArray, subscribers: IntArray, rows_per_shelf: int, num_shelves: int
 ) -> tuple[LongArray, IntArray]:
-    """Sort pairs by shelf; return where each shelf starts, and place within it and subscriber."""
+    """Sort pairs by shelf; return where each shelf starts, and row within it and subscriber.
+
+    Changes nothing.
+    """
     offsets = np.zeros(num_shelves + 1, dtype=np.int64)
     for row in rows:
         offsets[row // rows_per_shelf + 1] += 1

@@ -26,7 +26,7 @@ PILED_BYTES = 8.0 + 12.0
 def open_if_large(
     workload: Path, plan: Path, progress: Progress
 ) -> AbstractContextManager[tuple[TopicWorkload, Plan]] | None:
-    """Return what opens both with their pairs on disk; None where memory has room for them."""
+    """Return what opens both with their pairs on disk; None where memory holds them."""
     read = read_plan_in_chunks(plan)
     num_rows = read.num_rows
     header = read_header(local_path(workload))

@@ -17,9 +17,9 @@ class Scratch:
     """
 
     def __init__(self, parent: str | Path | None) -> None:
-        place = Path(tempfile.gettempdir() if parent is None else parent).absolute() / "scratch"
-        remove_leftovers(place)
-        folder = staging_path(place)
+        around = Path(tempfile.gettempdir() if parent is None else parent).absolute() / "scratch"
+        remove_leftovers(around)
+        folder = staging_path(around)
         remember(folder)
         folder.mkdir()
         self.folder = folder

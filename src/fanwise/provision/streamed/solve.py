@@ -2,6 +2,19 @@
 
 Stage 2 needs no pairs, only how many each topic has; and subscribers of a split topic go to its
 machines in ascending id. So the plan is the one that the same algorithms make in memory.
+
+Guarantee
+    The same plan as ``gsp`` with the same packing in memory. The bound may be lower than there,
+    never above the optimum.
+
+Complexity
+    A few passes over the pairs on disk; memory for the topics, the subscribers' demands and one
+    block of pairs.
+
+References
+----------
+    V. Setty, R. Vitenberg, G. Kreitz, G. Urdaneta, M. van Steen: Cost-effective resource allocation
+    for deploying pub/sub on cloud. Research report 436, University of Oslo, 2014, Alg. 2, 4 and 7.
 """
 
 from __future__ import annotations
@@ -20,6 +33,7 @@ from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
 from fanwise.provision.allocation import list_machines
 from fanwise.provision.bounds import BoundSearch
+from fanwise.provision.description import DESCRIPTION
 from fanwise.provision.feasibility import misses_out, refuse_impossible
 from fanwise.provision.machines import group
 from fanwise.provision.machines.packing import (
@@ -43,16 +57,16 @@ from fanwise.workload.files import local_path
 from fanwise.workload.topic import Tau
 from fanwise.workload.topic.files import read_header
 
-SELECT = "gsp"
-PACKS: dict[str, Fill] = {
+FILLS: dict[str, Fill] = {
     "cbp": group.fill_by_cost,
     "most-free": group.fill_most_free,
     "expensive-first": group.fill_expensive_first,
     "group": group.fill,
 }
-"""What packs groups; the others look at pairs."""
+"""What packs groups, for each packing that the engine is described with."""
 
-DEFAULT = "gsp+cbp"
+ENGINE = DESCRIPTION.engines["stream"]
+DEFAULT = "+".join(ENGINE.stands_in.values())
 
 
 def solve_streamed(
@@ -107,11 +121,11 @@ def solve_streamed(
 
 def find_fill(algorithm: str) -> Fill:
     """Return the packing of an algorithm that can be streamed; refuse others."""
-    select, _, pack = algorithm.partition("+")
-    if select != SELECT or pack not in PACKS:
-        constraint = f"{SELECT} + {'|'.join(PACKS)} where pairs stay on disk"
-        raise ParameterError("algorithm", constraint, algorithm)
-    return PACKS[pack]
+    names = algorithm.split("+")
+    if len(names) != len(ENGINE.algorithms) or not ENGINE.runs(names):
+        known = " + ".join(map("|".join, ENGINE.algorithms.values()))
+        raise ParameterError("algorithm", f"{known} where pairs stay on disk", algorithm)
+    return FILLS[names[-1]]
 
 
 @dataclass(frozen=True)

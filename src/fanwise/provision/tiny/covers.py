@@ -26,11 +26,11 @@ class Demand(NamedTuple):
     topics: tuple[int, ...]
     rates: tuple[float, ...]
 
-    def is_met(self, places: int) -> bool:
-        """Whether topics are enough; bit i of ``places`` stands for topic i."""
+    def is_met(self, bits: int) -> bool:
+        """Whether topics are enough; bit i of ``bits`` stands for topic i."""
         total = 0.0
-        for place, rate in enumerate(self.rates):
-            if places >> place & 1:
+        for bit, rate in enumerate(self.rates):
+            if bits >> bit & 1:
                 total += rate
         return total >= self.enough
 
@@ -69,10 +69,10 @@ def minimal_covers(demand: Demand) -> list[int]:
     is_enough = sums >= demand.enough
     is_minimal = is_enough.copy()
     every = np.arange(len(sums))
-    for place in range(count):
-        has = (every >> place & 1).astype(bool)
-        is_minimal[has] &= ~is_enough[every[has] ^ (1 << place)]
-    return [int(places) for places in np.flatnonzero(is_minimal)]
+    for bit in range(count):
+        has = (every >> bit & 1).astype(bool)
+        is_minimal[has] &= ~is_enough[every[has] ^ (1 << bit)]
+    return [int(bits) for bits in np.flatnonzero(is_minimal)]
 
 
 def maximal_shortfalls(demand: Demand) -> list[int]:
@@ -84,12 +84,12 @@ def maximal_shortfalls(demand: Demand) -> list[int]:
     is_short = subset_sums(demand.rates) < demand.enough
     is_maximal = is_short.copy()
     size = np.zeros(len(every), dtype=np.int64)
-    for place in range(len(demand.topics)):
-        lacks = (every >> place & 1) == 0
-        is_maximal[lacks] &= ~is_short[every[lacks] | (1 << place)]
-        size += every >> place & 1
+    for bit in range(len(demand.topics)):
+        lacks = (every >> bit & 1) == 0
+        is_maximal[lacks] &= ~is_short[every[lacks] | (1 << bit)]
+        size += every >> bit & 1
     found = np.flatnonzero(is_maximal)
-    return [int(places) for places in found[np.argsort(-size[found], kind="stable")]]
+    return [int(bits) for bits in found[np.argsort(-size[found], kind="stable")]]
 
 
 def subset_sums(rates: tuple[float, ...]) -> FloatArray:

@@ -89,20 +89,20 @@ class Program:
             for topic in demand.topics:
                 self.pair_of[demand.subscriber, topic] = len(self.pair_of)
         self.first_level = {}
-        place = len(self.pair_of)
+        column = len(self.pair_of)
         for topic in self.topics:
-            self.first_level[topic] = place
-            place += self.most[topic] * self.num_vms
-        self.first_rented = place
-        self.num_columns = place + self.num_vms * self.num_kinds
+            self.first_level[topic] = column
+            column += self.most[topic] * self.num_vms
+        self.first_rented = column
+        self.num_columns = column + self.num_vms * self.num_kinds
         self.rows = Rows()
 
     def level(self, topic: int, vm: int, count: int) -> int:
-        """The column that says whether a machine serves at least so many pairs of a topic."""
+        """Return the column that says whether a machine serves so many pairs of a topic or more."""
         return self.first_level[topic] + vm * self.most[topic] + count - 1
 
     def rented(self, vm: int) -> list[int]:
-        """The columns that say whether a machine is rented, by type."""
+        """Return the columns that say whether a machine is rented, by type."""
         first = self.first_rented + vm * self.num_kinds
         return list(range(first, first + self.num_kinds))
 
@@ -115,7 +115,7 @@ class Program:
         return min(most, followers)
 
     def _most_machines(self, followers: dict[int, int], start: Packing, cost: float) -> int:
-        """How many machines a plan can have that costs no more than one that is known.
+        """Return how many machines a plan can have that costs no more than one that is known.
 
         Each holds a pair, and costs rent that is not spent on the least outgoing traffic. On one
         type, each topic on machines of its own is no dearer than more machines than that.
@@ -141,8 +141,8 @@ class Program:
             shares = [min(rate / demand.enough, 1.0) for rate in demand.rates]
             self.rows.add(columns, shares, 1.0 - LOOSE)
             if len(columns) <= MAX_FOLLOWED:
-                for places in maximal_shortfalls(demand)[:MOST_ROWS]:
-                    self._ask_for_more(demand, places)
+                for bits in maximal_shortfalls(demand)[:MOST_ROWS]:
+                    self._ask_for_more(demand, bits)
         for topic in self.topics:
             self._serve(topic)
         for vm in range(self.num_vms):
@@ -224,11 +224,11 @@ class Program:
             held[vm][topic] = count
         kind_of = {kind.machine.instance: k for k, kind in enumerate(self.problem.bins)}
         order = sorted(range(len(held)), key=lambda vm: min(held[vm]))
-        for place, vm in enumerate(order):
+        for position, vm in enumerate(order):
             for topic, count in held[vm].items():
                 for n in range(1, count + 1):
-                    columns[self.level(topic, place, n)] = 1.0
-            columns[self.rented(place)[kind_of[packing.machines[vm].instance]]] = 1.0
+                    columns[self.level(topic, position, n)] = 1.0
+            columns[self.rented(position)[kind_of[packing.machines[vm].instance]]] = 1.0
         return columns
 
     def read(self, columns: npt.NDArray[np.float64]) -> tuple[dict[int, int], list[dict[int, int]]]:
@@ -236,8 +236,8 @@ class Program:
         is_set = columns > 0.5
         chosen = {
             i: sum(
-                1 << place
-                for place, topic in enumerate(demand.topics)
+                1 << bit
+                for bit, topic in enumerate(demand.topics)
                 if is_set[self.pair_of[demand.subscriber, topic]]
             )
             for i, demand in enumerate(self.demands)
@@ -267,24 +267,24 @@ class Program:
     def cut_off(self, chosen: dict[int, int], held: list[dict[int, int]], rented: list[int]) -> int:
         """Add rows that forbid what is no plan; return how many."""
         before = len(self.rows)
-        for i, places in chosen.items():
-            if not self.demands[i].is_met(places):
-                self._ask_for_more(self.demands[i], places)
+        for i, bits in chosen.items():
+            if not self.demands[i].is_met(bits):
+                self._ask_for_more(self.demands[i], bits)
         for load, kind in zip(held, rented, strict=True):
             if load and not self.holds(kind, load):
                 self._forbid(load, kind)
         return len(self.rows) - before
 
-    def _ask_for_more(self, demand: Demand, places: int) -> None:
+    def _ask_for_more(self, demand: Demand, bits: int) -> None:
         """Ask for a topic beside as many as are still too little."""
-        for place in sorted(range(len(demand.topics)), key=demand.rates.__getitem__):
-            more = places | 1 << place
+        for bit in sorted(range(len(demand.topics)), key=demand.rates.__getitem__):
+            more = bits | 1 << bit
             if not demand.is_met(more):
-                places = more
+                bits = more
         columns = [
             self.pair_of[demand.subscriber, topic]
-            for place, topic in enumerate(demand.topics)
-            if not places >> place & 1
+            for bit, topic in enumerate(demand.topics)
+            if not bits >> bit & 1
         ]
         self.rows.add(columns, [1.0] * len(columns), 1.0)
 
@@ -311,9 +311,9 @@ class Program:
     def plan(self, chosen: dict[int, int], held: list[dict[int, int]]) -> tuple[Csr, Packing]:
         """Return pairs, and each load on the cheapest type that holds it."""
         rows: list[list[int]] = [[] for _ in range(self.problem.workload.num_subscribers)]
-        for i, places in chosen.items():
+        for i, bits in chosen.items():
             demand = self.demands[i]
-            rows[demand.subscriber] = [t for p, t in enumerate(demand.topics) if places >> p & 1]
+            rows[demand.subscriber] = [t for p, t in enumerate(demand.topics) if bits >> p & 1]
         indptr = np.cumsum([0, *map(len, rows)]).astype(np.int64)
         pairs = Csr(indptr, np.array([topic for row in rows for topic in row], dtype=np.int32))
         machines: list[Instance] = []

@@ -77,19 +77,19 @@ def solve_by_table(problem: Provisioning, size: Size = QUICK) -> Optimum | None:
     followers = np.zeros(problem.workload.num_topics, dtype=np.int64)
     for demand, sets in zip(demands, covers, strict=True):
         used = 0
-        for places in sets:
-            used |= places
-        for place, topic in enumerate(demand.topics):
-            followers[topic] += used >> place & 1
+        for bits in sets:
+            used |= bits
+        for bit, topic in enumerate(demand.topics):
+            followers[topic] += used >> bit & 1
     topics = np.flatnonzero(followers)
     table = make_table(problem, topics, followers[topics], size)
     if table is None:
         return None
-    place_of = {topic: place for place, topic in enumerate(topics.tolist())}
+    index_of = {topic: index for index, topic in enumerate(topics.tolist())}
     steps = [
         [
-            (sum(int(table.weights[place_of[topic]]) for topic in taken), taken)
-            for taken in (_topics_of(demand, places) for places in sets)
+            (sum(int(table.weights[index_of[topic]]) for topic in taken), taken)
+            for taken in (_topics_of(demand, bits) for bits in sets)
         ]
         for demand, sets in zip(demands, covers, strict=True)
     ]
@@ -103,11 +103,11 @@ def solve_by_table(problem: Provisioning, size: Size = QUICK) -> Optimum | None:
     totals = np.where(reached[-1], table.costs + table.outgoing, math.inf)
     state = int(np.argmin(totals))
     chosen: dict[int, tuple[int, ...]] = {}
-    place = state
+    position = state
     for demand, ways, before in zip(demands[::-1], steps[::-1], reached[-2::-1], strict=True):
-        step, taken = next(way for way in ways if way[0] <= place and before[place - way[0]])
+        step, taken = next(way for way in ways if way[0] <= position and before[position - way[0]])
         chosen[demand.subscriber] = taken
-        place -= step
+        position -= step
     rows = [chosen.get(subscriber, ()) for subscriber in range(problem.workload.num_subscribers)]
     indptr = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     pairs = Csr(indptr, np.array([topic for row in rows for topic in row], dtype=np.int32))
@@ -182,9 +182,9 @@ def make_table(
     weights = np.cumprod([1, *(most[:-1] + 1)]).astype(np.int64)
     digits = np.arange(num_states)[:, None] // weights % (most + 1)
     in_bytes, out_bytes = np.zeros(num_states), np.zeros(num_states)
-    for place, need in enumerate(problem.needs[topics].tolist()):
-        in_bytes += np.where(digits[:, place] > 0, need, 0.0)
-        out_bytes += digits[:, place] * need
+    for index, need in enumerate(problem.needs[topics].tolist()):
+        in_bytes += np.where(digits[:, index] > 0, need, 0.0)
+        out_bytes += digits[:, index] * need
     kind_of_load, rents = cheapest_kinds(
         problem.bins,
         full_limits(problem),
@@ -233,5 +233,5 @@ def cheapest_kinds(
     return found, rents
 
 
-def _topics_of(demand: Demand, places: int) -> tuple[int, ...]:
-    return tuple(topic for place, topic in enumerate(demand.topics) if places >> place & 1)
+def _topics_of(demand: Demand, bits: int) -> tuple[int, ...]:
+    return tuple(topic for bit, topic in enumerate(demand.topics) if bits >> bit & 1)

@@ -17,7 +17,7 @@ def fill_table(
     loads: LongArray,
     load_costs: FloatArray,
 ) -> tuple[FloatArray, LongArray]:
-    """The least cost of machines for each state, and the state of one of them.
+    """Return the least cost of machines for each state, and the state of one of them.
 
     State i has its numbers of pairs packed into ``keys[i]``, one field of bits a topic, each with a
     bit to spare on top: of two states the first holds no more than the second of anything if
@@ -26,6 +26,7 @@ def fill_table(
 
     Some machine holds the first topic that there is any pair of, so only loads with that topic as
     their first are looked at: those of topic t are ``loads[load_indptr[t]:load_indptr[t + 1]]``.
+    Changes nothing.
     """
     costs = np.full(len(keys), np.inf)
     taken = np.full(len(keys), -1, dtype=np.int64)

@@ -15,8 +15,8 @@ from fanwise.select.benefits.row_kernels import (
     Needs,
     fill_audience,
     fill_rows,
+    lay_out_rows,
     number_subscribers,
-    place_rows,
 )
 
 
@@ -49,7 +49,7 @@ def make_arrays(
         audience=np.empty(len(rates), dtype=AUDIENCE).view(np.recarray),
         followers=np.empty(len(followers.indices), dtype=np.int32),
     )
-    place_rows(interests.indptr, numbers, needs, level, arrays)
+    lay_out_rows(interests.indptr, numbers, needs, level, arrays)
 
     def fill(job: tuple[bool, int, int]) -> tuple[LongArray, FloatArray] | None:
         is_audience, first, last = job

@@ -24,14 +24,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.deadlines import Flag
 from fanwise.arrays.jit import kernel
 from fanwise.select.benefits.bucket_kernels import (
     NUM_BUCKETS,
     Keys,
     Queue,
     bucket_of,
+    free_entries,
     lower_floor,
-    make_room,
     wait_entry,
 )
 from fanwise.select.benefits.queue_kernels import (
@@ -70,7 +71,7 @@ class Topics(NamedTuple):
 
 @kernel
 def ceiling_of(key: np.float32, price: float) -> float:
-    """The benefit up to which a queued key bounds a topic; free topics cannot rise further.
+    """Return the benefit up to which a queued key bounds a topic; free topics cannot rise further.
 
     Changes nothing.
     """
@@ -260,8 +261,9 @@ def benefit_order(
     level: float,
     limit: float,
     used: float,
+    is_late: Flag,
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Serve topics by benefit per price until nothing helps or fits.
+    """Serve topics by benefit per price until nothing helps or fits, or it is late.
 
     Changes ``topics``, ``arrays`` and ``queue``, which it uses up.
 
@@ -269,6 +271,8 @@ def benefit_order(
     ----------
     entries
         Sorted, ascending.
+    is_late
+        Ends the run early, with what is served so far.
 
     Returns
     -------
@@ -289,7 +293,7 @@ def benefit_order(
     largest_slack = slack.max() if len(slack) else 0.0
     floor, size, num_waiting = NUM_BUCKETS, 0, 0
     head, served, satisfied, seen = len(entries) - 1, 0, 0.0, 0
-    while True:
+    while not is_late[0]:
         other = entries[head] if head >= 0 else np.uint64(0)
         if size == 0 and floor > bucket_of(other):
             floor, size = lower_floor(heap, waiting, link, first, keys, floor, bucket_of(other))
@@ -374,7 +378,7 @@ def benefit_order(
             satisfied_after[served] = satisfied
             served += 1
         if num_risen + max(size, num_waiting) > len(heap):
-            size, num_waiting = make_room(queue, size, num_waiting, keys, num_risen)
+            size, num_waiting = free_entries(queue, size, num_waiting, keys, num_risen)
         for i in range(num_risen):
             topic = risen[i]
             record = records[topic]

@@ -23,7 +23,7 @@ NUM_BUCKETS = 1 << 15
 
 
 class Queue(NamedTuple):
-    """Room for a heap, and lists of waiting entries (0: moved on)."""
+    """Memory for a heap, and lists of waiting entries (0: moved on)."""
 
     heap: Entries
     waiting: Entries
@@ -32,19 +32,19 @@ class Queue(NamedTuple):
 
 
 def empty_queue(num_topics: int) -> Queue:
-    """Return a queue with room for all entries that may count at once, twice."""
-    room = 2 * num_topics
+    """Return a queue that holds all entries that may count at once, twice."""
+    length = 2 * num_topics
     return Queue(
-        heap=np.empty(room, dtype=np.uint64),
-        waiting=np.empty(room, dtype=np.uint64),
-        link=np.empty(room, dtype=np.int32),
+        heap=np.empty(length, dtype=np.uint64),
+        waiting=np.empty(length, dtype=np.uint64),
+        link=np.empty(length, dtype=np.int32),
         first=np.full(NUM_BUCKETS, -1, dtype=np.int32),
     )
 
 
 @kernel
 def bucket_of(entry: np.uint64) -> int:
-    """The leading bits of an entry. Changes nothing."""
+    """Return the leading bits of an entry. Changes nothing."""
     return int(entry >> np.uint64(48))
 
 
@@ -89,36 +89,36 @@ def tidy_waiting(waiting: Entries, link: IntArray, first: IntArray, size: int, k
 
 
 @kernel
-def make_room(
-    queue: Queue, heap_size: int, num_waiting: int, keys: Keys, room: int
+def free_entries(
+    queue: Queue, heap_size: int, num_waiting: int, keys: Keys, needed: int
 ) -> tuple[int, int]:
-    """Make room for some entries, at most one of each topic; return the new sizes.
+    """Free slots for some entries, at most one of each topic; return the new sizes.
 
     Changes ``queue``.
 
-    Of all entries of a topic one counts, so there is room once the others are dropped; that costs
-    constant time per entry on average.
+    Of all entries of a topic one counts, so there are enough once the others are dropped; that
+    costs constant time per entry on average.
     """
     heap, waiting, link, first = queue
-    if heap_size + room > len(heap):
+    if heap_size + needed > len(heap):
         heap_size = tidy_heap(heap, heap_size, keys)
-    if num_waiting + room > len(waiting):
+    if num_waiting + needed > len(waiting):
         num_waiting = tidy_waiting(waiting, link, first, num_waiting, keys)
     return heap_size, num_waiting
 
 
 @kernel
 def wait_entry(
-    waiting: Entries, link: IntArray, first: IntArray, place: int, entry: np.uint64
+    waiting: Entries, link: IntArray, first: IntArray, position: int, entry: np.uint64
 ) -> None:
-    """Put an entry into its list; ``place`` is the next that is free.
+    """Put an entry into its list; ``position`` is the next that is free.
 
     Changes ``waiting``, ``link`` and ``first``.
     """
     bucket = bucket_of(entry)
-    waiting[place] = entry
-    link[place] = first[bucket]
-    first[bucket] = place
+    waiting[position] = entry
+    link[position] = first[bucket]
+    first[bucket] = position
 
 
 @kernel
@@ -142,13 +142,13 @@ def lower_floor(
     size = 0
     while floor > bucket and size == 0:
         floor -= 1
-        place = first[floor]
+        position = first[floor]
         first[floor] = -1
-        while place >= 0:
-            entry = waiting[place]
-            waiting[place] = 0
+        while position >= 0:
+            entry = waiting[position]
+            waiting[position] = 0
             if entry_key(entry) == keys[entry_topic(entry)]:
                 lift_entry(heap, size, entry)
                 size += 1
-            place = link[place]
+            position = link[position]
     return floor, size

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.deadlines import Flag
 from fanwise.arrays.jit import kernel
 from fanwise.select.benefits.queue_kernels import (
     Entries,
@@ -25,7 +26,7 @@ Needs = npt.NDArray[np.float64]
 def topic_gain(
     topic: int, rate: float, indptr: LongArray, followers: IntArray, needs: Needs
 ) -> float:
-    """What serving a topic now adds: weight x min(missing, rate) / tau_v over its followers.
+    """Return what serving a topic now adds: weight x min(missing, rate) / tau_v over its followers.
 
     Changes nothing.
     """
@@ -64,19 +65,24 @@ def lazy_order(
     entries: Entries,
     limit: float,
     used: float,
+    is_late: Flag,
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Serve topics by gain per price; an old gain is an upper bound, made new before it counts.
+
+    Changes ``needs``.
 
     Parameters
     ----------
     price
         What a gain is divided by: the cost (type R) or 1 (type G).
     needs
-        Changed: what is missing goes down.
+        What is missing goes down.
     slack
         How little may be missing of each subscriber's threshold before it counts as nothing.
     entries
         Sorted, ascending.
+    is_late
+        Ends the run early, with what is served so far.
 
     Returns
     -------
@@ -88,7 +94,7 @@ def lazy_order(
     gained_after = np.empty(len(entries))
     heap = np.empty(1024, dtype=np.uint64)
     size, head, served, gained = 0, len(entries) - 1, 0, 0.0
-    while size > 0 or head >= 0:
+    while (size > 0 or head >= 0) and not is_late[0]:
         if size > 0 and (head < 0 or heap[0] > entries[head]):
             entry = heap[0]
             size -= 1

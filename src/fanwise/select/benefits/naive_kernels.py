@@ -61,17 +61,18 @@ def naive_order(
     used: float,
     is_binary: bool,
 ) -> IntArray:
-    """The paper's Alg. 2, and its Alg. 5 without laziness; an examined topic leaves.
+    """Return topics as the paper's Alg. 2 serves them, and its Alg. 5 without laziness.
 
     After each accepted topic, the benefit of every topic that shares an unsatisfied subscriber with
-    it is computed from scratch; no other has changed.
+    it is computed from scratch; no other is another one. An examined topic leaves. Changes
+    ``missing``.
 
     Parameters
     ----------
     price
         What a benefit is divided by.
     missing
-        Changed: what each subscriber still needs.
+        What each subscriber still needs.
     worth
         Units of a whole subscriber (binary), or what an event is worth to it (fractional).
     slack

@@ -45,29 +45,29 @@ def pack_entry(key: np.float32, topic: int) -> np.uint64:
 
 @kernel
 def entry_topic(entry: np.uint64) -> int:
-    """The topic of an entry. Changes nothing."""
+    """Return the topic of an entry. Changes nothing."""
     return 0xFFFFFFFF - int(entry & np.uint64(0xFFFFFFFF))
 
 
 @kernel
 def entry_key(entry: np.uint64) -> np.float32:
-    """The key of an entry. Changes nothing."""
+    """Return the key of an entry. Changes nothing."""
     return np.uint32(entry >> np.uint64(32)).view(np.float32)
 
 
 @kernel
-def lift_entry(heap: Entries, place: int, entry: np.uint64) -> None:
-    """Put an entry into a heap at ``place``, the end, or above it.
+def lift_entry(heap: Entries, position: int, entry: np.uint64) -> None:
+    """Put an entry into a heap at ``position``, the end, or above it.
 
     Changes ``heap``.
     """
-    while place > 0:
-        parent = (place - 1) >> 2
+    while position > 0:
+        parent = (position - 1) >> 2
         if heap[parent] >= entry:
             break
-        heap[place] = heap[parent]
-        place = parent
-    heap[place] = entry
+        heap[position] = heap[parent]
+        position = parent
+    heap[position] = entry
 
 
 @kernel
@@ -91,9 +91,9 @@ def drop_first(heap: Entries, size: int) -> None:
     Changes ``heap``.
     """
     entry = heap[size]
-    place = 0
+    position = 0
     while True:
-        child = 4 * place + 1
+        child = 4 * position + 1
         if child >= size:
             break
         largest = child
@@ -102,6 +102,6 @@ def drop_first(heap: Entries, size: int) -> None:
                 largest = other
         if heap[largest] <= entry:
             break
-        heap[place] = heap[largest]
-        place = largest
-    heap[place] = entry
+        heap[position] = heap[largest]
+        position = largest
+    heap[position] = entry

@@ -61,7 +61,10 @@ class Needs(NamedTuple):
 
 @kernel
 def share_of(rate: float, per_event: float, unit: float) -> int:
-    """A subscriber's share in whole units: rate / missing of it, at most all. Changes nothing."""
+    """Return a subscriber's share in whole units: rate / missing of it, at most all.
+
+    Changes nothing.
+    """
     return int(min(rate * per_event, unit))
 
 
@@ -105,7 +108,7 @@ def number_subscribers(
 
 
 @kernel
-def place_rows(
+def lay_out_rows(
     indptr: LongArray, numbers: IntArray, needs: Needs, level: float, arrays: BenefitArrays
 ) -> None:
     """Fill in the records, with rows that are still empty, one behind the other.
@@ -114,7 +117,7 @@ def place_rows(
     """
     records, slack_of_number, heavies = arrays.subscribers, arrays.slack, arrays.heavy
     missing, slack, unit = needs
-    place, settled = 0, 0
+    position, settled = 0, 0
     for subscriber in range(len(numbers)):
         number = numbers[subscriber]
         if number < 0:
@@ -122,11 +125,11 @@ def place_rows(
         record = records[number]
         record.missing = missing[subscriber]
         record.unit = unit[subscriber]
-        record.start = record.rising = place
+        record.start = record.rising = position
         slack_of_number[number] = slack[subscriber]
         degree = indptr[subscriber + 1] - indptr[subscriber]
-        place += degree
-        record.whole = record.stop = place
+        position += degree
+        record.whole = record.stop = position
         if number < len(heavies):
             heavy = heavies[number]
             heavy.level = level * missing[subscriber]

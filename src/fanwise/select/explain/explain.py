@@ -7,14 +7,14 @@ from fanwise.planning.plan import Plan
 from fanwise.select.explain.plan import explain_plan
 from fanwise.select.explain.sentences import plan_passages, topic_passages
 from fanwise.select.explain.topic import explain_topic
-from fanwise.select.problem import posed_by, served_topics
+from fanwise.select.problem import Selection, served_topics
 from fanwise.workload.topic import TopicWorkload
 
 
 def explain(workload: TopicWorkload, plan: Plan, topic: str | None = None) -> Explanation:
     """Explain a plan, or one topic of it, for programs and for people."""
     plan.check_made_for(workload)
-    problem = posed_by(workload, plan.parameters)
+    problem = Selection.state_from(workload, plan.parameters)
     served = served_topics(plan.tables["topics"], workload.num_topics)
     if topic is not None:
         one = explain_topic(problem, served, topic)

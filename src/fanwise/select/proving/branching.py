@@ -201,12 +201,12 @@ def _solve_relaxation(evaluator: NodeEvaluator, node: Node, lack: Lack) -> _Rela
         )
     wanting = np.flatnonzero((problem.weight > 0) & (lack.constant < 1))
     unit = max(evaluator.room(node), 1e-300)
-    place = np.full(len(problem.cost), -1, dtype=np.int64)
-    place[left] = np.arange(len(left))
+    column_of = np.full(len(problem.cost), -1, dtype=np.int64)
+    column_of[left] = np.arange(len(left))
     of_row = np.full(len(problem.demand), -1, dtype=np.int64)
     of_row[wanting] = np.arange(len(wanting))
     used = lack.slope > 0
-    rows, columns = of_row[evaluator.rows[used]], place[evaluator.topics[used]]
+    rows, columns = of_row[evaluator.rows[used]], column_of[evaluator.topics[used]]
     values = -lack.slope[used]
     inside = (rows >= 0) & (columns >= 0)
     rows, columns, values = rows[inside], columns[inside], values[inside]

@@ -100,12 +100,12 @@ def rest_on_solver(checked: Bound, bound: float) -> Bound:
 
 
 def allowed_bytes(problem: Selection) -> int:
-    """How large the tables of a certificate may be."""
+    """Return how large the tables of a certificate may be."""
     return allowed_for(problem.workload.num_subscribers, problem.workload.num_topics)
 
 
 def allowed_for(num_subscribers: int, num_topics: int) -> int:
-    """How large the tables may be for so many subscribers and topics."""
+    """Return how large the tables may be for so many subscribers and topics."""
     return max(FREE_BYTES, BYTES_EACH * (num_subscribers + num_topics))
 
 
@@ -185,16 +185,16 @@ def keep_largest(
             continue
         left = parts[subscriber].copy()
         for k in range(most):
-            place = 0
+            slot = 0
             for j in range(1, len(left)):
-                if left[j] > left[place]:
-                    place = j
-            if left[place] == 0:
+                if left[j] > left[slot]:
+                    slot = j
+            if left[slot] == 0:
                 break
-            kept_parts[subscriber, k] = left[place]
-            left[place] = 0
+            kept_parts[subscriber, k] = left[slot]
+            left[slot] = 0
             for i in range(indptr[subscriber], indptr[subscriber + 1]):
-                if sets[i] >> place & 1:
+                if sets[i] >> slot & 1:
                     kept[i] |= np.uint8(1 << k)
 
 

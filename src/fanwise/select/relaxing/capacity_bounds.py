@@ -5,6 +5,17 @@ only the knapsack has another limit, and one sort of profit per cost solves it f
 Inequalities fitted at one capacity are valid at all, too. So one relaxation walks from capacity to
 capacity, each time starting from where it is, which is close; each set of prices on the way is
 tried at every capacity, and the smallest bound counts.
+
+Guarantee
+    Each bound holds for every selection within its capacity, whatever the prices.
+
+Complexity
+    O(topics log topics) beside the iterations for each proof at all capacities; at most MAX_STOPS
+    stops of MAX_PROOFS proofs.
+
+References
+----------
+    Our own; see :mod:`fanwise.select.relaxing.relaxation`.
 """
 
 from __future__ import annotations
@@ -22,7 +33,7 @@ from fanwise.select.greedy import Trajectory, greedy_binary
 from fanwise.select.problem import Selection
 from fanwise.select.relaxing.covers import plain_inequalities
 from fanwise.select.relaxing.knapsack import fractional_knapsacks
-from fanwise.select.relaxing.relaxation import ROUNDING, Relaxation
+from fanwise.select.relaxing.relaxation import BOUND_MARGIN, Relaxation
 from fanwise.select.relaxing.tightening import fit_to, tighten
 from fanwise.select.rounding import rounded_down
 
@@ -144,7 +155,7 @@ class Walk(Relaxation):
         paid = float(np.dot(self.prices, 1.0 - self._constants.astype(np.float64)))
         bounds = fractional_knapsacks(profit, self.problem.cost, self._rooms)
         bounds += self._total - paid + pinned
-        bounds += ROUNDING * (self._total + np.abs(bounds))
+        bounds += BOUND_MARGIN * (self._total + np.abs(bounds))
         np.minimum(self.bounds, bounds, out=self.bounds)
 
     def _improve(self, proofs: int) -> None:

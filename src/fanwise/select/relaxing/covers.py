@@ -38,8 +38,9 @@ from fanwise.select.relaxing.inequalities import (
     Coefficients,
     Inequalities,
     Parts,
+    Rows,
     Sets,
-    make_room,
+    free_slot,
     put_set,
 )
 
@@ -78,38 +79,37 @@ def mix_in(
     changed
         The arrays of the inequalities that the kernel changes.
     """
-    workload = problem.workload
-    interests, demand = workload.interests, problem.demand * ENOUGH
-    widest = int(np.diff(interests.indptr).max(initial=0))
+    rows = rows_of(problem)
+    widest = int(np.diff(rows.indptr).max(initial=0))
 
     def work(piece: tuple[int, int]) -> int:
-        return mix(*interests, workload.rates, demand, shares, *piece, widest, *changed)
+        return mix(rows, shares, *piece, widest, *changed)
 
-    return sum(in_threads(work, cut_rows(interests.indptr, PIECES)))
+    return sum(in_threads(work, cut_rows(rows.indptr, PIECES)))
+
+
+def rows_of(problem: Selection) -> Rows:
+    """Return who needs what of a problem, as inequalities take it."""
+    workload = problem.workload
+    # A hair less than tau_v: coefficients grow, so they stay valid for what counts as satisfied.
+    return Rows(*workload.interests, workload.rates, problem.demand * ENOUGH)
 
 
 def _inequalities(problem: Selection, served: npt.NDArray[np.bool_] | None) -> Inequalities:
-    interests = problem.workload.interests
-    made = Inequalities.unfilled(problem)
-    # A hair less than tau_v: coefficients grow, so they stay valid for what counts as satisfied.
-    demand = problem.demand * ENOUGH
-    rates = problem.workload.rates
+    made, rows = Inequalities.unfilled(problem), rows_of(problem)
 
     def work(piece: tuple[int, int]) -> None:
         if served is not None:
-            choose_covers(*interests, rates, demand, served, *piece, made.sets, made.parts)
-        fill_covers(*interests, rates, demand, *piece, made.sets, made.parts, made.coefficients)
+            choose_covers(rows, served, *piece, made.sets, made.parts)
+        fill_covers(rows, *piece, made.sets, made.parts, made.coefficients)
 
-    in_threads(work, cut_rows(interests.indptr, PIECES))
+    in_threads(work, cut_rows(rows.indptr, PIECES))
     return made
 
 
 @kernel
 def choose_covers(
-    indptr: LongArray,
-    interests: IntArray,
-    rates: FloatArray,
-    demand: FloatArray,
+    rows: Rows,
     served: npt.NDArray[np.bool_],
     first: int,
     last: int,
@@ -120,6 +120,7 @@ def choose_covers(
 
     Changes ``sets`` and ``parts``.
     """
+    indptr, interests, rates, demand = rows
     critical = np.empty(NUM_SETS, dtype=np.int64)
     for subscriber in range(first, last):
         start, stop = indptr[subscriber], indptr[subscriber + 1]
@@ -156,10 +157,7 @@ def choose_covers(
 
 @kernel
 def fill_covers(
-    indptr: LongArray,
-    interests: IntArray,
-    rates: FloatArray,
-    demand: FloatArray,
+    rows: Rows,
     first: int,
     last: int,
     sets: Sets,
@@ -170,6 +168,7 @@ def fill_covers(
 
     Changes ``coefficients``.
     """
+    indptr, interests, rates, demand = rows
     short = np.empty(NUM_SETS)
     for subscriber in range(first, last):
         start, stop = indptr[subscriber], indptr[subscriber + 1]
@@ -194,7 +193,7 @@ def fill_cover(
     short: FloatArray,
     coefficients: Coefficients,
 ) -> None:
-    """Write one subscriber's coefficients; ``short`` is room for what its sets fall short by.
+    """Write one subscriber's coefficients; ``short`` is scratch for what its sets fall short by.
 
     Changes ``short`` and ``coefficients``.
     """
@@ -249,10 +248,7 @@ def order_by_share(
 
 @kernel
 def mix_broken(
-    indptr: LongArray,
-    interests: IntArray,
-    rates: FloatArray,
-    demand: FloatArray,
+    rows: Rows,
     shares: FloatArray,
     first: int,
     last: int,
@@ -265,6 +261,7 @@ def mix_broken(
 
     Changes ``sets``, ``parts`` and ``coefficients``.
     """
+    indptr, interests, rates, demand = rows
     order = np.empty(widest, dtype=np.int64)
     keys = np.empty(widest)
     is_inside = np.empty(widest, dtype=np.bool_)
@@ -294,8 +291,8 @@ def mix_broken(
         if reached >= reached_now - 1e-6:
             continue
         num_mixed += 1
-        place = make_room(parts[subscriber])
-        put_set(sets[start:stop], place, is_inside)
+        slot = free_slot(parts[subscriber])
+        put_set(sets[start:stop], slot, is_inside)
         fill_cover(
             row, rates, need, sets[start:stop], parts[subscriber], short, coefficients[start:stop]
         )

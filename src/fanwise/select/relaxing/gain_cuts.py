@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fanwise.arrays.csr import FloatArray, IntArray, LongArray
+from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.arrays.jit import kernel
 from fanwise.select.problem import Selection
 from fanwise.select.relaxing.covers import mix_in, order_by_share
@@ -26,8 +26,9 @@ from fanwise.select.relaxing.inequalities import (
     Coefficients,
     Inequalities,
     Parts,
+    Rows,
     Sets,
-    make_room,
+    free_slot,
     put_set,
 )
 
@@ -44,10 +45,7 @@ def fit_gains(problem: Selection, shares: FloatArray, inequalities: Inequalities
 
 @kernel
 def mix_gains(
-    indptr: LongArray,
-    interests: IntArray,
-    rates: FloatArray,
-    demand: FloatArray,
+    rows: Rows,
     shares: FloatArray,
     first: int,
     last: int,
@@ -61,6 +59,7 @@ def mix_gains(
 
     Changes ``sets``, ``parts``, ``coefficients`` and ``constants``.
     """
+    indptr, interests, rates, demand = rows
     order = np.empty(widest, dtype=np.int64)
     keys = np.empty(widest)
     share = np.empty(widest)
@@ -105,8 +104,8 @@ def mix_gains(
         num_mixed += 1
         for j in range(size):
             is_inside[order[j]] = j < best_size
-        place = make_room(parts[subscriber])
-        put_set(sets[start:stop], place, is_inside)
+        slot = free_slot(parts[subscriber])
+        put_set(sets[start:stop], slot, is_inside)
         constant = mix_row(sets[start:stop], parts[subscriber], share, last_gain, mixed)
         constants[subscriber] = np.float32(constant * ROUND_UP)
         for i in range(size):

@@ -9,12 +9,14 @@ number per set: its part in the mix. That is all a certificate needs; coefficien
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
+from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, ROUNDING
 from fanwise.select.problem import Selection
 
 Coefficients = npt.NDArray[np.float32]
@@ -29,8 +31,17 @@ MOST_PARTS = 127
 LEAST_SHORTAGE = 2e-6
 """A set must fall short of tau_v by this share of it: beyond, differences are mostly rounding."""
 ROUND_UP = 1 + 2.0**-23
-ENOUGH = 1 - RELATIVE_TOLERANCE - 1e-12
+ENOUGH = 1 - RELATIVE_TOLERANCE - ROUNDING
 """The share of tau_v that satisfies for sure what counts as satisfied, however sums are rounded."""
+
+
+class Rows(NamedTuple):
+    """Subscribers as kernels see them: the topics of each, rates of topics, what each one needs."""
+
+    indptr: LongArray
+    interests: IntArray
+    rates: FloatArray
+    demand: FloatArray
 
 
 @dataclass
@@ -75,8 +86,8 @@ class Inequalities:
 
 
 @kernel
-def make_room(parts: Parts) -> int:
-    """Find the place of one more set in a mix, and give it half of the mix.
+def free_slot(parts: Parts) -> int:
+    """Return the slot for one more set in a mix, and give it half of the mix.
 
     Changes ``parts``.
 
@@ -90,21 +101,21 @@ def make_room(parts: Parts) -> int:
         for k in range(len(parts)):
             parts[k] = parts[k] // 2
             total += parts[k]
-    place = 0
+    slot = 0
     for k in range(1, len(parts)):
-        if parts[k] < parts[place]:
-            place = k
-    parts[place] = max(1, total - parts[place])
-    return place
+        if parts[k] < parts[slot]:
+            slot = k
+    parts[slot] = max(1, total - parts[slot])
+    return slot
 
 
 @kernel
-def put_set(sets: Sets, place: int, is_inside: npt.NDArray[np.bool_]) -> None:
-    """Write one set of a subscriber over what was in its place.
+def put_set(sets: Sets, slot: int, is_inside: npt.NDArray[np.bool_]) -> None:
+    """Write one set of a subscriber over what was in its slot.
 
     Changes ``sets``.
     """
-    bit = np.uint8(1 << place)
+    bit = np.uint8(1 << slot)
     for i in range(len(sets)):
         if is_inside[i]:
             sets[i] = sets[i] | bit

@@ -45,7 +45,7 @@ from fanwise.select.relaxing.relaxation_kernels import (
 )
 
 PIECES = 8
-ROUNDING = 1e-10
+BOUND_MARGIN = 1e-10
 """Sums of a few million numbers are known to about this; bounds are raised by it."""
 
 
@@ -138,7 +138,7 @@ class Relaxation:
         Where changes are limited or have a price, it bounds the objective less that price.
         """
         bound = self._total + self._dual_value()
-        bound += ROUNDING * (self._total + abs(bound))
+        bound += BOUND_MARGIN * (self._total + abs(bound))
         bound = bound if self.change_price else max(bound, 0.0)
         if bound < self.best:
             self.best = bound
@@ -175,7 +175,7 @@ class Relaxation:
         return self._profit + self._bonus() - self._theta * self.problem.cost
 
     def _bonus(self) -> FloatArray | float:
-        """What serving each topic saves in changes."""
+        """Return what serving each topic saves in changes."""
         return -self.change_price * self._fixed.sign if self.change_price else 0.0
 
     def _move_prices(self, shares: npt.NDArray[np.float32], moved: Prices) -> None:

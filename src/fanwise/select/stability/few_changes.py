@@ -168,7 +168,7 @@ class ChangeSearch(SelectionSearch):
 
     def _try(self, surcharge: float) -> Served:
         """Consider a greedy run under a surcharge; return it before changes are taken back."""
-        with self.working(SWITCHING_SWEEPS):
+        with self.spending(SWITCHING_SWEEPS):
             served = self._switching.complete(self.problem.is_pinned, surcharge)
             is_better = self.consider(self._switching.finish(served, surcharge))
         if is_better or not self.surcharge:
@@ -182,7 +182,7 @@ class ChangeSearch(SelectionSearch):
             for share in DROPS:
                 if self.is_over() or not self.has_time_for(2 * SWITCHING_SWEEPS):
                     return
-                with self.working(2 * SWITCHING_SWEEPS):
+                with self.spending(2 * SWITCHING_SWEEPS):
                     for surcharge in (self.surcharge, 0.0):
                         self._refill(share, surcharge)
             if self.value <= before:
@@ -204,10 +204,10 @@ class ChangeSearch(SelectionSearch):
         max_changes = self.problem.max_changes
         if not self.has_time_for(2 * FITTING_SWEEPS):
             return
-        with self.working(FITTING_SWEEPS):
+        with self.spending(FITTING_SWEEPS):
             self.relaxation = relaxation = plain_relaxation(self.problem)
         self.iterate(relaxation, 2 * ITERATIONS)
-        with self.working(FITTING_SWEEPS):
+        with self.spending(FITTING_SWEEPS):
             fit_to(relaxation, self.answer)
         if max_changes is not None:
             relaxation.change_price = self.surcharge * relaxation.capacity_price
@@ -218,11 +218,11 @@ class ChangeSearch(SelectionSearch):
             self.prove_by_prices(relaxation)
             if not self.has_time_for(SWITCHING_SWEEPS + FITTING_SWEEPS):
                 return
-            with self.working(SWITCHING_SWEEPS):
+            with self.spending(SWITCHING_SWEEPS):
                 self.consider(self._round(relaxation))
             if self.is_over():
                 return
-            with self.working(FITTING_SWEEPS):
+            with self.spending(FITTING_SWEEPS):
                 tighten(relaxation)
 
     def _round(self, relaxation: Relaxation) -> Served:

@@ -23,20 +23,13 @@ from fanwise.service.analyzer.effects import weigh_effect
 from fanwise.service.analyzer.forecasting import History, foretell
 from fanwise.service.analyzer.pricing import price_served
 from fanwise.service.analyzer.reasons import list_changes
+from fanwise.service.analyzer.silent import ByHand, InForce, Silent, find_silent
 from fanwise.service.analyzer.workloads import make_workload, traffic_of
 from fanwise.service.configuration.model import Decide, Price
 from fanwise.service.records import Change, ClosedWindow, Decision, Window
 from fanwise.workload.topic import TopicWorkload
 
 Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class InForce:
-    """The decision that is obeyed now: its hash, and the names of the topics it serves."""
-
-    hash: str
-    served: pa.Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +48,8 @@ class Decided:
         What the selection in force is worth on the same window; None where nothing is in force.
     hold
         Why nothing should be switched, with the numbers; None where the gain is large enough.
+    must
+        Why what is in force cannot stay, whatever the gain; None where it can.
     """
 
     decision: Decision
@@ -64,6 +59,7 @@ class Decided:
     plan: Plan | None
     kept: float | None = None
     hold: str | None = None
+    must: str | None = None
 
 
 @dataclass
@@ -126,32 +122,46 @@ class Analyzer:
         with watch.timed("build"):
             foretold = foretell(settings.forecast, closed.window, traffic_of(closed), self._history)
             workload = make_workload(
-                foretold, closed.pairs, closed.window, message_bytes=settings.message_bytes
+                foretold.traffic, closed.pairs, closed.window, message_bytes=settings.message_bytes
             )
-        fixed = fix_topics(workload, [*settings.pin, *pin], [*settings.exclude, *exclude])
+        by_hand = ByHand.of([*settings.pin, *pin], [*settings.exclude, *exclude])
+        silent = find_silent(workload, in_force, by_hand)
         was_served = mark_served(workload, in_force)
         try:
             with watch.timed("solve"):
-                problem = self._pose(workload, in_force, was_served, *fixed)
-                plan = problem.solve(time_limit=settings.time_limit, gap=settings.gap)
+                problem = self._pose(workload, in_force, was_served, by_hand)
+                plan = problem.solve(
+                    time_limit=settings.time_limit,
+                    gap=settings.gap,
+                    seed=_seed(closed.window, workload, silent),
+                )
         except InfeasibleError as error:
             return self._without_plan(closed.window, workload, in_force, str(error), watch)
+        if plan.stopped == "interrupted":
+            # Whoever ends the service does not wait for a decision, and gets none made in haste.
+            raise KeyboardInterrupt
         with watch.timed("verify"):
             plan.verify()
         served = served_topics(plan.tables["topics"], workload.num_topics)
         with watch.timed("explain"):
             changes = list_changes(problem, was_served, served)
             effect = weigh_effect(problem, was_served, served)
+        silent = silent.within(settings.max_changes, len(changes))
+        changes += silent.changes()
         facts = self._facts(problem, plan, served)
         facts["effect"] = effect
         facts["switched_on"] = sum(change.served for change in changes)
+        facts["silent"] = len(silent.stay)
+        if foretold.lacks:
+            facts["forecast_lacks"] = foretold.lacks
         if self._price is not None:
             with watch.timed("price"):
                 facts["price"] = price_served(
                     problem, served, self._price, time_limit=settings.time_limit
                 )
         kept = None if in_force is None else effect["before"]["value"]
-        hold, why = self._weigh(problem, was_served, kept, plan.objective, len(changes))
+        must = None if in_force is None else self._find_must(problem, was_served, silent)
+        hold, why = (None, must) if must else self._weigh(kept, plan.objective, len(changes))
         decision = Decision(
             hash=plan.id,
             window=closed.window,
@@ -163,14 +173,15 @@ class Analyzer:
             workload=workload.hash,
             made_at=self._now(),
             previous=None if in_force is None else in_force.hash,
-            forecast=settings.forecast.kind,
+            forecast=foretold.kind,
             predicted=plan.objective,
             facts=facts,
             seconds=dict(watch.seconds),
             why=why,
         )
-        names = workload.topic_names.filter(pa.array(served))
-        return Decided(decision, changes, names, workload, plan, kept, hold)
+        names = workload.topic_names.filter(pa.array(served)).to_pylist()
+        every = pa.array(sorted([*names, *silent.stay]), pa.string())
+        return Decided(decision, changes, every, workload, plan, kept, hold, must)
 
     def delivered_value(self, closed: ClosedWindow, served: pa.Array) -> float:
         """Return what serving topics was worth on what really came in a window."""
@@ -188,11 +199,11 @@ class Analyzer:
         workload: TopicWorkload,
         in_force: InForce | None,
         was_served: Mask,
-        pin: list[str],
-        exclude: list[str],
+        by_hand: ByHand,
     ) -> Selection:
         settings = self._settings
         limits: dict[str, Any] = {}
+        there = set(workload.topic_names.to_pylist()) if by_hand else set()
         if in_force is not None:
             vanished = len(in_force.served) - int(was_served.sum())
             limits["previous"] = Previous(in_force.hash, was_served, vanished)
@@ -203,8 +214,8 @@ class Analyzer:
             tau=settings.tau,
             capacity=settings.capacity,
             metric=settings.metric,
-            pin=pin,
-            exclude=exclude,
+            pin=sorted(by_hand.pin & there),
+            exclude=sorted(by_hand.exclude & there),
             **limits,
         )
 
@@ -225,18 +236,21 @@ class Analyzer:
             "proof": None if plan.proof is None else plan.proof.kind,
         }
 
-    def _weigh(
-        self, problem: Selection, was_served: Mask, kept: float | None, value: float, changes: int
-    ) -> tuple[str | None, str]:
+    def _find_must(self, problem: Selection, was_served: Mask, silent: Silent) -> str | None:
+        """Return why what is in force cannot stay, whatever the gain."""
+        used = float(problem.cost[was_served].sum())
+        if not problem.fits(used):
+            return f"what is in force would need {number(used)} of {number(problem.limit)} now"
+        against = (was_served & problem.is_excluded) | (~was_served & problem.is_pinned)
+        if against.any() or silent.is_by_hand:
+            return "what is in force does not have the topics that were pinned or excluded since"
+        return None
+
+    def _weigh(self, kept: float | None, value: float, changes: int) -> tuple[str | None, str]:
         """Say why switching is not worth it, if so, and what else there is to say of the gain."""
         least = self._settings.least_gain
         if kept is None or not changes or least == 0:
             return None, ""
-        used = float(problem.cost[was_served].sum())
-        if not problem.fits(used):
-            return None, (
-                f"what is in force would need {number(used)} of {number(problem.limit)} now"
-            )
         gain = (value - kept) / kept if kept > 0 else float(value > 0)
         if gain >= least:
             return None, f"gains {percent(gain)} against what is in force"
@@ -244,6 +258,11 @@ class Analyzer:
             f"would gain {percent(gain)} against what is in force, less than the "
             f"{percent(least)} that switches must be worth"
         ), ""
+
+    def give_up(self, window: Window, in_force: InForce | None, why: str) -> Decided:
+        """Return the decision that there is none to make: what is in force stays."""
+        nothing = TopicWorkload.from_arrays([], [], [], num_subscribers=0)
+        return self._without_plan(window, nothing, in_force, why, Stopwatch())
 
     def _without_plan(
         self,
@@ -253,7 +272,6 @@ class Analyzer:
         why: str,
         watch: Stopwatch,
     ) -> Decided:
-        """Return the decision that there is none to make: what is in force stays."""
         mark = f"no plan {window.start} {window.end} {workload.hash}"
         decision = Decision(
             hash=hashlib.sha256(mark.encode()).hexdigest(),
@@ -280,16 +298,15 @@ def mark_served(workload: TopicWorkload, in_force: InForce | None) -> Mask:
     return _is_named(workload.topic_names, in_force.served)
 
 
-def fix_topics(
-    workload: TopicWorkload, pin: Iterable[str], exclude: Iterable[str]
-) -> tuple[list[str], list[str]]:
-    """Return the topics to pin and to exclude, of those that the window has.
+def _seed(window: Window, workload: TopicWorkload, silent: Silent) -> int:
+    """Return the seed of a window's plan.
 
-    A topic that is both is excluded: what was switched off by hand must not come back.
+    A plan's id knows topics by their numbers. Of its parameters the seed is the one that may differ
+    without making the plan another one, so it stands for the names: what has the same hash serves
+    the same topics.
     """
-    on, off = set(pin), set(exclude)
-    there = set(workload.topic_names.to_pylist()) if on or off else set()
-    return sorted((on - off) & there), sorted(off & there)
+    about = (window.start, window.end, workload.hash, silent.stay, silent.leave)
+    return int(hashlib.sha256(repr(about).encode()).hexdigest()[:13], 16)
 
 
 def _is_named(names: pa.Array, some: pa.Array) -> Mask:

@@ -7,6 +7,7 @@ by window, so that a bad forecast shows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,22 @@ DAY = 86_400 * 10**6
 
 History = Callable[[Sequence[Window]], Sequence[Traffic]]
 """Gives what was counted in windows, as far as they are kept; in the order of the windows."""
+
+
+class Foretold(NamedTuple):
+    """What is planned for.
+
+    Attributes
+    ----------
+    kind
+        How it was foretold: ``last`` where windows that another kind needs are not kept.
+    lacks
+        Why it is ``last`` though something else was asked for; empty otherwise.
+    """
+
+    traffic: Traffic
+    kind: str
+    lacks: str = ""
 
 
 def windows_needed(forecast: Forecast, closed: Window) -> list[Window]:
@@ -41,7 +58,7 @@ def windows_needed(forecast: Forecast, closed: Window) -> list[Window]:
     ]
 
 
-def foretell(forecast: Forecast, closed: Window, last: Traffic, history: History) -> Traffic:
+def foretell(forecast: Forecast, closed: Window, last: Traffic, history: History) -> Foretold:
     """Return the traffic to plan for.
 
     Parameters
@@ -52,12 +69,12 @@ def foretell(forecast: Forecast, closed: Window, last: Traffic, history: History
         Gives earlier windows. Where none of those needed is kept, the last one is planned for.
     """
     if forecast.kind == "last":
-        return last
+        return Foretold(last, "last")
     kept = history(windows_needed(forecast, closed))
     if not kept:
-        return last
+        return Foretold(last, "last", f"{forecast.kind} needs earlier windows, and none is kept")
     combine = _mean if forecast.kind == "same-hour" else _quantile(forecast.quantile)
-    return _merge(kept, combine)
+    return Foretold(_merge(kept, combine), forecast.kind)
 
 
 def _mean(events: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -83,10 +100,10 @@ def _merge(
     events = np.zeros((len(kept), len(names)))
     sizes, known = np.zeros(len(names)), np.zeros(len(names))
     for row, one in enumerate(kept):
-        place = np.asarray(pc.index_in(one.topics, value_set=names), dtype=np.int64)
-        events[row, place] = one.events
+        index = np.asarray(pc.index_in(one.topics, value_set=names), dtype=np.int64)
+        events[row, index] = one.events
         has_size = ~np.isnan(one.size)
-        sizes[place[has_size]] += (one.size * one.events)[has_size]
-        known[place[has_size]] += one.events[has_size]
+        sizes[index[has_size]] += (one.size * one.events)[has_size]
+        known[index[has_size]] += one.events[has_size]
     size = np.divide(sizes, known, out=np.full(len(names), np.nan), where=known > 0)
     return Traffic(names, combine(events), size)

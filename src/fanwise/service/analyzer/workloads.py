@@ -85,6 +85,6 @@ def _number_names(names: pa.ChunkedArray) -> tuple[pa.Array, npt.NDArray[np.int6
         encoded = encoded.combine_chunks()
     distinct = encoded.dictionary
     order = np.asarray(pc.sort_indices(distinct), dtype=np.int64)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return distinct.take(pa.array(order)), place[np.asarray(encoded.indices, dtype=np.int64)]
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return distinct.take(pa.array(order)), rank[np.asarray(encoded.indices, dtype=np.int64)]

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, FastAPI, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import AfterValidator
+from starlette.requests import cookie_parser
 
 from fanwise import __version__
 from fanwise.errors import FanwiseError, InputError, ParameterError
-from fanwise.service.api import bodies
+from fanwise.service.api import bodies, page_bodies
 from fanwise.service.api.asking import Busy, Questions
-from fanwise.service.api.auth import Person, cookie_name, requires
+from fanwise.service.api.auth import Person, cookie_name, let_in, requires
+from fanwise.service.api.examples import add_examples
+from fanwise.service.api.known import KnownTokens
 from fanwise.service.api.limits import BoundedRequests, RateLimit
 from fanwise.service.api.metrics import CONTENT_TYPE, Metrics
+from fanwise.service.api.names import LONGEST_NAME, check_name, use_any_text
 from fanwise.service.api.sessions import Sessions
 from fanwise.service.api.signing_in import Door
 from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
@@ -30,17 +35,24 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+AWAY = "The store does not answer now; try again in a moment."
+"""Where it is, and who we are there, is in the log and in the status alone."""
 WAIT_SECONDS = 10.0
 """How long an approval waits for the outputs before it answers."""
-LONGEST_NAME = 4096
 LONGEST_SERIES = 2500
 
 Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The plan's id.")]
-Name = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME)]
+Name = Annotated[
+    str,
+    Path(min_length=1, description=f"Any text of at most {LONGEST_NAME:,} bytes in UTF-8."),
+    AfterValidator(check_name),
+]
 Cursor = Annotated[
     str | None, Query(max_length=200, description="Where the page begins: of the page before.")
 ]
 Reader = Annotated[Person, Depends(requires("read"))]
+Asker = Annotated[Person, Depends(requires("read", is_free=False))]
+"""With a token in any case: the answer takes long."""
 Approver = Annotated[Person, Depends(requires("approve"))]
 Admin = Annotated[Person, Depends(requires("admin"))]
 
@@ -63,6 +75,7 @@ def refuse_unknown(request: Request) -> None:
     known = [one["name"] for one in taken if one["in"] == "query"]
     unknown = sorted(request.query_params.keys() - known)
     if unknown:
+        let_in(request)
         told = f"known are {', '.join(known)}" if known else "leave it out"
         raise HTTPException(422, f"{unknown[0]}: is no parameter of this path; {told}.")
 
@@ -81,6 +94,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": bodies.Error, "description": "The request cannot be read."},
     401: {"model": bodies.Error, "description": "No valid token."},
     403: {"model": bodies.Error, "description": "The token's role is too small."},
+    408: {"model": bodies.Error, "description": "The request did not come to its end."},
     413: {"model": bodies.Error, "description": "The request is too large."},
     422: {"model": bodies.Error, "description": "The request is not as described."},
     429: {"model": bodies.Error, "description": "Too many requests."},
@@ -108,18 +122,22 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
         dependencies=[Depends(refuse_unknown)],
     )
     app.state.store = service.store
-    app.state.sessions = Sessions(service.folder.sessions, longest=server.session)
-    app.state.cookie = cookie_name(service.folder.path)
+    known = app.state.known = KnownTokens()
+    sessions = app.state.sessions = Sessions(service.folder.sessions, longest=server.session)
+    cookie = app.state.cookie = cookie_name(service.folder.path)
     app.state.anonymous_read = server.anonymous_read
     app.state.largest_page = server.largest_page
     app.add_middleware(
         BoundedRequests,
         largest=server.largest_request,
         limit=RateLimit(server.requests_per_minute),
-        is_session=lambda cookies: app.state.sessions.find(cookies.get(app.state.cookie)),
+        identify=lambda header: known.identify(service.store, header),
+        known=known,
+        find_session=lambda cookies: sessions.name_of(cookie_parser(cookies).get(cookie)),
     )
     app.add_middleware(CarefulHeaders)
     app.router.routes.extend(Page().routes)
+    use_any_text()
     _add_errors(app)
     questions, door = Questions(service), Door(app)
     store, executor = service.store, service.executor
@@ -149,12 +167,14 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
         return questions.status(person.role)
 
     @app.post("/api/v1/session", tags=["session"])
-    def sign_in(request: Request, how: bodies.SignIn, answer: Response) -> bodies.SessionBody:
+    def sign_in(
+        request: Request, how: page_bodies.SignIn, answer: Response
+    ) -> page_bodies.SessionBody:
         """Sign in on the page: begins a session, known by a cookie that scripts cannot read."""
         return door.sign_in(request, how, answer)
 
     @app.get("/api/v1/session", tags=["session"])
-    def who_am_i(person: Reader) -> bodies.SessionBody:
+    def who_am_i(person: Reader) -> page_bodies.SessionBody:
         """Who you are, and what the page must send along with every change."""
         return door.describe(person)
 
@@ -196,7 +216,8 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     ) -> bodies.Applied:
         """Put the pending decision in force; its hash must be the one that is pending."""
         check_confirmed(person, hash, confirmation)
-        return questions.applied(hash, executor.approve(hash, person.name), WAIT_SECONDS)
+        begun = executor.approve(hash, person.name, person.token)
+        return questions.applied(hash, begun, WAIT_SECONDS)
 
     @app.post(
         "/api/v1/decisions/{hash}/reject", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
@@ -206,7 +227,7 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     ) -> bodies.DecisionBody:
         """Refuse the pending decision; what is in force stays."""
         why = "" if reason is None else reason.why
-        return bodies.DecisionBody.of(executor.reject(hash, person.name, why))
+        return bodies.DecisionBody.of(executor.reject(hash, person.name, why, person.token))
 
     @app.post(
         "/api/v1/decisions/{hash}/rollback", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
@@ -216,13 +237,14 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     ) -> bodies.Applied:
         """Put an earlier decision, which was in force once, in force again."""
         check_confirmed(person, hash, confirmation)
-        return questions.applied(hash, executor.roll_back(hash, person.name), WAIT_SECONDS)
+        begun = executor.roll_back(hash, person.name, person.token)
+        return questions.applied(hash, begun, WAIT_SECONDS)
 
     @app.get("/api/v1/series", tags=["history"])
     def show_series(
         person: Reader,
         limit: Annotated[int, Query(ge=1, le=LONGEST_SERIES, description="Most decisions.")] = 720,
-    ) -> bodies.Series:
+    ) -> page_bodies.Series:
         """Decisions over time, oldest first, as columns: value, bound, capacity, switches."""
         return questions.series(limit)
 
@@ -242,22 +264,34 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
             entries=list(map(bodies.AuditBody.of, found.rows)), cursor=found.cursor
         )
 
+    @app.get("/api/v1/dead-letters", tags=["history"])
+    def list_dead_letters(
+        person: Reader, limit: Limit, cursor: Cursor = None
+    ) -> bodies.DeadLetterPage:
+        """What outputs could not be told although it was tried for long, newest first."""
+        found = store.dead_letters(limit, cursor)
+        return bodies.DeadLetterPage(
+            deliveries=list(map(bodies.DeliveryBody.of, found.rows)), cursor=found.cursor
+        )
+
     @app.get("/api/v1/pins", tags=["pins"])
     def list_pins(person: Reader) -> list[bodies.PinBody]:
         """Topics that are fixed by hand."""
         return list(map(bodies.PinBody.of, store.pins()))
 
-    @app.put("/api/v1/pins/{topic:path}", tags=["pins"])
+    @app.put("/api/v1/pins/{topic:text}", tags=["pins"])
     def set_pin(person: Admin, topic: Name, pin: bodies.PinRequest) -> bodies.PinBody:
         """Always serve a topic, or never, from the next decision on."""
-        return bodies.PinBody.of(
-            store.set_pin(topic, pin.kind, who=person.name, at=questions.now())
+        made = store.set_pin(
+            topic, pin.kind, who=person.name, at=questions.now(), token=person.token
         )
+        return bodies.PinBody.of(made)
 
-    @app.delete("/api/v1/pins/{topic:path}", tags=["pins"], status_code=204, responses=UNKNOWN)
+    @app.delete("/api/v1/pins/{topic:text}", tags=["pins"], status_code=204, responses=UNKNOWN)
     def remove_pin(person: Admin, topic: Name) -> Response:
         """Leave a topic to the numbers again."""
-        if not store.remove_pin(topic, who=person.name, at=questions.now()):
+        done = store.remove_pin(topic, who=person.name, at=questions.now(), token=person.token)
+        if not done:
             return _say(404, "This topic is neither pinned nor excluded.")
         return Response(status_code=204)
 
@@ -266,7 +300,7 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
         tags=["questions"],
         responses={409: {"model": bodies.Error, "description": "No window has closed yet."}},
     )
-    def what_if(person: Reader, question: bodies.WhatIf) -> bodies.WhatIfAnswer:
+    def what_if(person: Asker, question: bodies.WhatIf) -> bodies.WhatIfAnswer:
         """Solve the last window again with another tau, capacity or metric. Nothing is changed."""
         return questions.what_if(question)
 
@@ -275,7 +309,7 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
         tags=["questions"],
         responses={409: {"model": bodies.Error, "description": "No window has closed yet."}},
     )
-    def show_curve(person: Reader, question: bodies.CurveQuestion) -> bodies.Curve:
+    def show_curve(person: Asker, question: page_bodies.CurveQuestion) -> page_bodies.Curve:
         """Value and proven bound against capacity in the last window."""
         return questions.curve(question)
 
@@ -284,27 +318,28 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
         person: Reader,
         text: Annotated[str, Query(min_length=1, max_length=LONGEST_NAME)],
         limit: Annotated[int, Query(ge=1, le=100, description="Most names of each kind.")] = 10,
-    ) -> bodies.Found:
+    ) -> page_bodies.Found:
         """Topics and subscribers of the last window whose names contain a text."""
         return questions.search(text, limit)
 
     @app.get("/api/v1/network", tags=["questions"], responses=UNKNOWN)
-    def show_network(person: Reader) -> bodies.NetworkBody:
+    def show_network(person: Reader) -> page_bodies.NetworkBody:
         """The offload network: brokers, links, and what they would carry in the last window."""
         return questions.network()
 
-    @app.get("/api/v1/topics/{name:path}", tags=["questions"], responses={**UNKNOWN, **CONFLICT})
+    @app.get("/api/v1/topics/{name:text}", tags=["questions"], responses={**UNKNOWN, **CONFLICT})
     def show_topic(person: Reader, name: Name) -> bodies.TopicBody:
         """A topic in the last window: why it is served or offloaded, what that is worth."""
         return questions.topic(name)
 
     @app.get(
-        "/api/v1/subscribers/{name:path}", tags=["questions"], responses={**UNKNOWN, **CONFLICT}
+        "/api/v1/subscribers/{name:text}", tags=["questions"], responses={**UNKNOWN, **CONFLICT}
     )
     def show_subscriber(person: Reader, name: Name) -> bodies.SubscriberBody:
         """A subscriber in the last window: what it wants, gets, and through which topics."""
         return questions.subscriber(name)
 
+    add_examples(app)
     return app
 
 
@@ -321,7 +356,7 @@ def _add_errors(app: FastAPI) -> None:
 
     app.add_exception_handler(UnknownDecisionError, tell(404))
     app.add_exception_handler(ConflictError, tell(409))
-    app.add_exception_handler(StoreUnavailable, tell(503))
+    app.add_exception_handler(StoreUnavailable, lambda request, error: _say(503, AWAY))
     app.add_exception_handler(Busy, tell(429))
     app.add_exception_handler(ParameterError, tell(422))
     app.add_exception_handler(InputError, tell(404))
@@ -331,12 +366,29 @@ def _add_errors(app: FastAPI) -> None:
     def refuse(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
-        return _say(422, f"{place}: {first['msg']}" if place else first["msg"])
+        told = f"{place}: {first['msg']}" if place else first["msg"]
+        return _refuse_entry(request) or _say(422, told)
+
+    @app.exception_handler(400)
+    def refuse_unreadable(request: Request, error: HTTPException) -> Response:
+        return _refuse_entry(request) or _say(400, error.detail)
 
     @app.exception_handler(Exception)
     def hide(request: Request, error: Exception) -> Response:
         log.error("%s %s", request.method, request.url.path, exc_info=error)
         return _say(500, "Something went wrong; the service's log says what.")
+
+
+def _refuse_entry(request: Request) -> Response | None:
+    """Return what whoever may not ask hears; bodies are read before anybody is asked who it is."""
+    try:
+        let_in(request)
+    except HTTPException as refusal:
+        told = {"detail": refusal.detail}
+        return JSONResponse(told, refusal.status_code, dict(refusal.headers or {}))
+    except StoreUnavailable:
+        return _say(503, AWAY)
+    return None
 
 
 def _say(status: int, text: str) -> Response:

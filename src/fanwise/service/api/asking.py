@@ -14,21 +14,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fanwise import __version__
-from fanwise.arrays.tolerance import most_within
+from fanwise.arrays.tolerance import is_enough, most_within
 from fanwise.errors import FanwiseError
-from fanwise.planning.explanation import find_name, find_topic
 from fanwise.planning.plan import certified_gap
 from fanwise.select.explain.facts import TopicFacts
 from fanwise.select.explain.sentences import reason
-from fanwise.select.problem import Selection, posed_by, served_topics
-from fanwise.service.analyzer.deciding import Decided, mark_served
+from fanwise.select.problem import Selection, served_topics
+from fanwise.service.analyzer.deciding import mark_served
+from fanwise.service.analyzer.silent import ByHand
 from fanwise.service.analyzer.taking import to_satisfy, to_serve
-from fanwise.service.api import bodies
+from fanwise.service.api import bodies, page_bodies
 from fanwise.service.api.curves import draw_curve
+from fanwise.service.api.looking_up import LookingUp
 from fanwise.service.api.network import read_network
 from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
 from fanwise.service.records import Decision, Role
 from fanwise.service.store.rows import Application
+from fanwise.workload.topic import TopicWorkload
 
 if TYPE_CHECKING:
     from fanwise.service.supervisor import Supervisor
@@ -48,6 +50,7 @@ class Questions:
         self._service, self._store = service, service.store
         at_once = service.configuration.server.what_if_at_once
         self._solving = threading.BoundedSemaphore(at_once)
+        self._looking_up = LookingUp(service)
 
     @staticmethod
     def now() -> int:
@@ -62,7 +65,6 @@ class Questions:
         troubles = service.health.troubles
         windows, decide = service.configuration.windows, service.configuration.decide
         newest = self._store.newest()
-        waiting = {one.output: one for one in executor.waiting}
         return bodies.StatusBody(
             version=__version__,
             mode=executor.mode,
@@ -70,30 +72,23 @@ class Questions:
             troubles=troubles,
             parts=dict(service.health.__dict__),
             now=None if current is None else _weigh_now(current, newest),
-            applying=[
-                {"epoch": one.epoch, "hash": one.hash, "kind": one.kind, "who": one.who}
-                for one in executor.applying
-            ],
             newest=None if newest is None else bodies.DecisionBody.of(newest),
             in_force=None if current is None else bodies.DecisionBody.of(current),
             pending=None if pending is None else bodies.DecisionBody.of(pending),
             epoch=executor.epoch,
+            applying=[bodies.ApplyingBody.of(one, executor.waiting) for one in executor.applying],
             outputs=[
-                {
-                    **asdict(output),
-                    "is_current": output.name not in executor.unaware,
-                    "attempts": waiting[output.name].attempts if output.name in waiting else 0,
-                    "error": waiting[output.name].error if output.name in waiting else "",
-                }
-                for output in executor.outputs
+                bodies.OutputBody(**asdict(one), is_behind=one.name in executor.unaware)
+                for one in executor.outputs
             ],
-            input=asdict(found),
-            windows={
-                "length": windows.length,
-                "slide": windows.slide or windows.length,
-                "lateness": windows.lateness,
-                "last": None if newest is None else asdict(newest.window),
-            },
+            dead_letters=self._store.count_dead_letters(),
+            input=bodies.InputBody(**asdict(found)),
+            windows=bodies.WindowsBody(
+                length=windows.length,
+                slide=windows.slide or windows.length,
+                lateness=windows.lateness,
+                last=None if newest is None else bodies.WindowBody.of(newest.window),
+            ),
             decisions=self._store.count_decisions(),
             settings={
                 "tau": decide.tau,
@@ -105,14 +100,14 @@ class Questions:
             you=role,
         )
 
-    def series(self, limit: int) -> bodies.Series:
+    def series(self, limit: int) -> page_bodies.Series:
         """Return the last decisions over time."""
         found = self._store.last_decisions(limit)
         before = [
             {} if one.previous is None else one.facts.get("effect", {}).get("before", {})
             for one in found
         ]
-        return bodies.Series(
+        return page_bodies.Series(
             end=[one.window.end for one in found],
             state=[one.state for one in found],
             value=[one.value for one in found],
@@ -158,16 +153,11 @@ class Questions:
 
     def what_if(self, question: bodies.WhatIf) -> bodies.WhatIfAnswer:
         """Solve the last window with other parameters, within the time that is allowed."""
-        decided = self._last()
+        decided = self._looking_up.last().decided
         with self._one_at_a_time():
             begun = time.perf_counter()
-            settings = self._service.configuration.decide
-            problem = Selection(
-                decided.workload,
-                tau=settings.tau if question.tau is None else question.tau,
-                capacity=settings.capacity if question.capacity is None else question.capacity,
-                metric=question.metric or settings.metric,
-            )
+            stated = self._state(decided.workload)
+            problem = Selection(decided.workload, **stated | question.given())
             limit = self._service.configuration.server.what_if_seconds
             plan = problem.solve(time_limit=limit, proof=False)
         served = served_topics(plan.tables["topics"], decided.workload.num_topics)
@@ -185,26 +175,22 @@ class Questions:
             seconds=round(time.perf_counter() - begun, 3),
         )
 
-    def curve(self, question: bodies.CurveQuestion) -> bodies.Curve:
+    def curve(self, question: page_bodies.CurveQuestion) -> page_bodies.Curve:
         """Return value and bound against capacity in the last window."""
-        decided = self._last()
+        decided = self._looking_up.last().decided
         with self._one_at_a_time():
             begun = time.perf_counter()
-            settings = self._service.configuration.decide
-            problem = Selection(
-                decided.workload,
-                tau=settings.tau if question.tau is None else question.tau,
-                capacity="100%",
-                metric=question.metric or settings.metric,
-            )
+            asked = {name: value for name, value in question if value is not None}
+            stated = self._state(decided.workload) | asked | {"capacity": "100%"}
+            problem = Selection(decided.workload, **stated)
             points = draw_curve(problem, self._service.configuration.server.what_if_seconds)
-        return bodies.Curve(
+        return page_bodies.Curve(
             window=bodies.WindowBody.of(decided.decision.window),
             tau=float(problem.tau),
             metric=problem.metric,
             everything=problem.limit,
             points=[
-                bodies.CurvePoint(
+                page_bodies.CurvePoint(
                     capacity=point.parameters["capacity"],
                     value=float(point.value or 0.0),
                     bound=point.bound,
@@ -225,58 +211,56 @@ class Questions:
         finally:
             self._solving.release()
 
-    def search(self, text: str, limit: int) -> bodies.Found:
+    def search(self, text: str, limit: int) -> page_bodies.Found:
         """Return names of topics and subscribers that contain a text, whatever its case."""
-        workload = self._last().workload
-        return bodies.Found(
+        workload = self._looking_up.last().decided.workload
+        return page_bodies.Found(
             topics=_containing(workload.topic_names, text, limit),
             subscribers=_containing(workload.subscriber_names, text, limit),
         )
 
-    def network(self) -> bodies.NetworkBody:
+    def network(self) -> page_bodies.NetworkBody:
         """Return the offload network, if the configuration says where it is described."""
         folder = self._service.configuration.server.network
         if folder is None:
-            return bodies.NetworkBody(configured=False)
-        decided = self._service.last_decided()
+            return page_bodies.NetworkBody(configured=False)
         events = {}
-        if decided is not None:
-            names = decided.workload.topic_names.to_pylist()
-            events = dict(zip(names, decided.workload.rates.tolist(), strict=True))
+        if self._store.newest() is not None:
+            workload = self._looking_up.last().decided.workload
+            names = workload.topic_names.to_pylist()
+            events = dict(zip(names, workload.rates.tolist(), strict=True))
         return read_network(folder, events)
 
     def topic(self, name: str) -> bodies.TopicBody:
         """Say why a topic is served or offloaded in the last window."""
-        decided = self._last()
+        last = self._looking_up.last()
+        decided = last.decided
         if decided.plan is None:
             raise ConflictError(f"The last window has no plan: {decided.decision.why}")
-        explained = decided.plan.explain(decided.workload, topic=name)
-        current = self._service.in_force()
-        in_force = current is not None and name in set(current.served.to_pylist())
+        facts = last.explain(decided.plan, name)
         pins = {pin.topic: pin.kind for pin in self._store.pins()}
         takes = None
-        if not explained.facts["served"]:
-            problem = posed_by(decided.workload, decided.plan.parameters)
+        if not facts["served"]:
+            problem = Selection.state_from(decided.workload, decided.plan.parameters)
             served = served_topics(decided.plan.tables["topics"], decided.workload.num_topics)
-            takes = bodies.ServingBody(
-                **asdict(to_serve(problem, served, find_topic(decided.workload, name)))
-            )
+            found = to_serve(problem, served, last.topics.find(name))
+            takes = bodies.ServingBody(**asdict(found))
         return bodies.TopicBody(
             topic=name,
-            served=bool(explained.facts["served"]),
-            in_force=in_force,
+            served=bool(facts["served"]),
+            in_force=self._looking_up.is_in_force(name),
             window=bodies.WindowBody.of(decided.decision.window),
-            facts={key: value for key, value in explained.facts.items() if key != "topic"},
+            facts={key: value for key, value in facts.items() if key != "topic"},
             pinned=pins.get(name),
-            why=reason(TopicFacts(**explained.facts)),
+            why=reason(TopicFacts(**facts)),
             takes=takes,
         )
 
     def subscriber(self, name: str) -> bodies.SubscriberBody:
         """Say what a subscriber wants in the last window, and what it gets."""
-        decided = self._last()
-        workload = decided.workload
-        number = find_name(workload.subscriber_names, name, "subscriber")
+        last = self._looking_up.last()
+        decided, workload = last.decided, last.decided.workload
+        number = last.subscribers.find(name)
         indptr, indices = workload.interests
         topics = indices[indptr[number] : indptr[number + 1]]
         served = np.zeros(workload.num_topics, dtype=bool)
@@ -300,17 +284,31 @@ class Questions:
             window=bodies.WindowBody.of(decided.decision.window),
             needs=needs,
             gets=gets,
-            satisfied=gets >= needs * (1 - 1e-9),
+            satisfied=is_enough(gets, needs),
             topics=rows,
             takes=[] if takes is None else list(takes.topics),
             takes_cost=None if takes is None else takes.cost,
         )
 
-    def _last(self) -> Decided:
-        decided = self._service.last_decided()
-        if decided is None:
-            raise ConflictError("No window has closed since the service started; wait for one.")
-        return decided
+    def _state(self, workload: TopicWorkload) -> dict[str, Any]:
+        """Return the question as it is configured, with what people have fixed."""
+        settings, by_hand = self._service.configuration.decide, self._find_by_hand()
+        there = set(workload.topic_names.to_pylist()) if by_hand else set()
+        return {
+            "tau": settings.tau,
+            "capacity": settings.capacity,
+            "metric": settings.metric,
+            "pin": sorted(by_hand.pin & there),
+            "exclude": sorted(by_hand.exclude & there),
+        }
+
+    def _find_by_hand(self) -> ByHand:
+        """Return the topics that the configuration and people have fixed."""
+        settings, pins = self._service.configuration.decide, self._store.pins()
+        return ByHand.of(
+            [*settings.pin, *(one.topic for one in pins if one.kind == "pin")],
+            [*settings.exclude, *(one.topic for one in pins if one.kind == "exclude")],
+        )
 
 
 def _weigh_now(current: Decision, newest: Decision | None) -> bodies.NowBody | None:

@@ -33,7 +33,7 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 @dataclass(frozen=True)
 class Person:
-    """Whoever asks: the label of a token and its role; no role without a token.
+    """Whoever asks: the label of a token, its role and its id; no role without a token.
 
     Attributes
     ----------
@@ -43,12 +43,17 @@ class Person:
 
     name: str
     role: Role | None
+    token: str | None = None
     session: str | None = None
 
 
 ANYBODY = Person("anybody", None)
 BEARER = Depends(HTTPBearer(auto_error=False, description="Made by fanwise serve token create."))
 """Puts the token into the description; who has one is found out below."""
+
+
+DOORS: set[Any] = set()
+"""Everything that :func:`requires` has returned."""
 
 
 def cookie_name(state: Path) -> str:
@@ -77,11 +82,16 @@ def find_person(store: Store, header: str | None) -> Person:
     token = find_token(store, text) if scheme.lower() == "bearer" else None
     if token is None:
         raise HTTPException(401, "The token is not valid.", {"WWW-Authenticate": "Bearer"})
-    return Person(token.label, token.role)
+    return Person(token.label, token.role, token.id)
 
 
-def who_asks(request: Request) -> Person:
+def who_asks(request: Request, role: Role) -> Person:
     """Return who a request is of: by its token, else by its session.
+
+    Parameters
+    ----------
+    role
+        What it is about to be asked for.
 
     Raises
     ------
@@ -91,7 +101,8 @@ def who_asks(request: Request) -> Person:
     state = request.app.state
     header = request.headers.get("authorization")
     if header is not None:
-        return find_person(state.store, header)
+        known: Person = state.known.check(state.store, header, role)
+        return known
     sessions: Sessions = state.sessions
     secret = request.cookies.get(state.cookie)
     session = sessions.find(secret)
@@ -107,7 +118,7 @@ def who_asks(request: Request) -> Person:
             request.headers.get(CSRF_HEADER, "").encode(), csrf_of(secret).encode()
         ):
             raise HTTPException(403, "The page is out of date; load it again.")
-    return Person(token.label, token.role, secret)
+    return Person(token.label, token.role, token.id, secret)
 
 
 def refuse_foreign(headers: Headers) -> None:
@@ -121,13 +132,20 @@ def refuse_foreign(headers: Headers) -> None:
         raise HTTPException(403, "This request does not come from the service's own page.")
 
 
-def requires(role: Role) -> Callable[[Request], Person]:
-    """Return what lets in whoever has at least a role; to read, anybody where configured so."""
+def requires(role: Role, *, is_free: bool | None = None) -> Callable[[Request], Person]:
+    """Return what lets in whoever has at least a role; to read, anybody where configured so.
+
+    Parameters
+    ----------
+    is_free
+        Whether anybody may be let in where so configured; left out: to read.
+    """
+    is_free = role == "read" if is_free is None else is_free
 
     def check(request: Request, _: Any = BEARER) -> Person:
-        person = who_asks(request)
+        person = who_asks(request, role)
         if person.role is None:
-            if role == "read" and request.app.state.anonymous_read:
+            if is_free and request.app.state.anonymous_read:
                 return person
             raise HTTPException(
                 401,
@@ -138,4 +156,19 @@ def requires(role: Role) -> Callable[[Request], Person]:
             raise HTTPException(403, f"This needs the role {role}; the token has {person.role}.")
         return person
 
+    DOORS.add(check)
     return check
+
+
+def let_in(request: Request) -> None:
+    """Check who asks before anything is said of the question.
+
+    Raises
+    ------
+    HTTPException
+        401 or 403 for whoever may not ask.
+    """
+    dependant = getattr(request.scope.get("route"), "dependant", None)
+    for one in () if dependant is None else dependant.dependencies:
+        if one.call in DOORS:
+            one.call(request)

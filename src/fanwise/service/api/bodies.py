@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
+from fanwise.planning.families import find_family
+from fanwise.service.api.forms import make_form
 from fanwise.service.records import AuditEntry, Change, Decision, Role, State, Window
-from fanwise.service.store.rows import Pin, WindowTotals
+from fanwise.service.store.rows import Application, Delivery, Pin, WindowTotals
 
 HASH = "4be1c0e4d9b0a0a6f6b1a3f0f3d1c6f0d0e6a9a4f5b8c7d6e5f4a3b2c1d0e9f8"
 
@@ -19,8 +22,6 @@ def write_time(micros: int) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-Deliveries = Annotated[float, Field(ge=0, le=1e30, allow_inf_nan=False)]
-Percentage = Annotated[str, Field(pattern=r"^[0-9]{1,3}(\.[0-9]{1,9})?%$")]
 Time = Annotated[int, PlainSerializer(write_time, return_type=str)]
 """Microseconds inside, ISO 8601 outside."""
 
@@ -150,12 +151,25 @@ class PinRequest(Body):
     kind: Literal["pin", "exclude"]
 
 
-class WhatIf(Body):
+NARROWED = {
+    "tau": {
+        "type": "number",
+        "minimum": 1e-9,
+        "description": "Events per window that satisfy a subscriber.",
+        "examples": [30],
+    }
+}
+"""A window has no column of thresholds, and one of nothing would satisfy everybody."""
+
+Parameters: Any = make_form("Parameters", Body, find_family("select"), NARROWED)
+
+
+class WhatIf(Parameters):  # type: ignore[misc]
     """Another question about the last window; what is left out is as configured."""
 
-    tau: float | None = Field(None, ge=1e-9, allow_inf_nan=False, le=1e30, examples=[30])
-    capacity: Deliveries | Percentage | None = Field(None, examples=["15%"])
-    metric: Literal["binary", "fractional"] | None = None
+    def given(self) -> dict[str, Any]:
+        """Return what is asked for, by the problem's own names."""
+        return {name: value for name, value in dict(self).items() if value is not None}
 
 
 class WhatIfAnswer(Body):
@@ -170,33 +184,6 @@ class WhatIfAnswer(Body):
     gap: float | None
     served: int
     changes: int = Field(description="Topics switched against what is in force.")
-    seconds: float
-
-
-class CurveQuestion(Body):
-    """Which curve: what is left out is as configured."""
-
-    tau: float | None = Field(None, ge=1e-9, allow_inf_nan=False, le=1e30, examples=[30])
-    metric: Literal["binary", "fractional"] | None = None
-
-
-class CurvePoint(Body):
-    """What some capacity is worth."""
-
-    capacity: float
-    value: float
-    bound: float | None
-    served: int
-
-
-class Curve(Body):
-    """Value against capacity in the last window, by one greedy run, with proven bounds."""
-
-    window: WindowBody
-    tau: float
-    metric: str
-    everything: float = Field(description="Capacity that serving every topic takes.")
-    points: list[CurvePoint]
     seconds: float
 
 
@@ -234,13 +221,6 @@ class SubscriberBody(Body):
     topics: list[dict[str, Any]]
     takes: list[str] = Field(description="Topics whose serving would satisfy it.")
     takes_cost: float | None = Field(description="What they cost; null where none would.")
-
-
-class Found(Body):
-    """Names in the last window that contain what was asked for."""
-
-    topics: list[str]
-    subscribers: list[str]
 
 
 class WindowTotalsBody(Body):
@@ -281,6 +261,7 @@ class AuditBody(Body):
     what: str
     about: str
     note: str
+    token: str | None = Field(description="Id of the token that was used.")
 
     @classmethod
     def of(cls, entry: AuditEntry) -> AuditBody:
@@ -294,18 +275,88 @@ class AuditPage(Body):
     cursor: str | None
 
 
-class Series(Body):
-    """Decisions over time, oldest first: one entry of each list is one decision."""
+class DeliveryBody(Body):
+    """What an output is to be told, or was given up."""
 
-    end: list[Time] = Field(description="Ends of their windows.")
-    state: list[State]
-    value: list[float]
-    bound: list[float | None]
-    in_force: list[float | None] = Field(description="Value of what was in force before.")
-    used: list[float | None]
-    in_force_used: list[float | None] = Field(description="What that would have taken.")
-    capacity: list[float | None]
-    changes: list[int]
+    epoch: int
+    hash: str | None = Field(description="Of the decision; null: that nothing is in force.")
+    output: str
+    attempts: int
+    error: str = Field(description="Of the last attempt; empty where none failed.")
+    created_at: Time
+    next_attempt: Time = Field(description="Of a delivery that waits.")
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> DeliveryBody:
+        return cls(**{name: getattr(delivery, name) for name in cls.model_fields})
+
+
+class DeadLetterPage(Body):
+    """Deliveries that were given up, newest first."""
+
+    deliveries: list[DeliveryBody]
+    cursor: str | None
+
+
+class ApplyingBody(Body):
+    """What is being applied, and which outputs have yet to confirm."""
+
+    epoch: int
+    hash: str | None
+    kind: Literal["apply", "roll-back", "restate"]
+    who: str
+    opened_at: Time
+    waiting: list[DeliveryBody]
+
+    @classmethod
+    def of(cls, application: Application, waiting: Iterable[Delivery]) -> ApplyingBody:
+        return cls(
+            epoch=application.epoch,
+            hash=application.hash,
+            kind=application.kind,
+            who=application.who,
+            opened_at=application.opened_at,
+            waiting=[DeliveryBody.of(one) for one in waiting if one.epoch == application.epoch],
+        )
+
+
+class OutputBody(Body):
+    """What an output was told last."""
+
+    name: str
+    hash: str | None
+    epoch: int | None
+    is_sure: bool = Field(description="Whether no attempt has failed since.")
+    is_behind: bool = Field(description="Whether it may miss what is in force.")
+
+
+class InputBody(Body):
+    """Input since the state folder was begun, and how it flows now."""
+
+    events: int
+    late: int
+    bad: int
+    reasons: dict[str, int] = Field(description="Rows that cannot be read, since the start.")
+    duplicates: int
+    redelivered: int
+    received: int
+    lag: float | None = Field(description="Seconds that the newest counted event is old.")
+    idle: float = Field(description="Seconds since the last batch with input.")
+    backlog: int = Field(description="Bytes that wait to be counted.")
+    batch: int
+    batch_seconds: float
+    rows_per_second: float
+    subscriptions: int
+    last: Time | None = Field(description="Of the newest event.")
+
+
+class WindowsBody(Body):
+    """How windows are cut, in seconds, and the last that was decided."""
+
+    length: float
+    slide: float
+    lateness: float
+    last: WindowBody | None
 
 
 class NowBody(Body):
@@ -323,51 +374,6 @@ class NowBody(Body):
     topics: int
 
 
-class NodeBody(Body):
-    """A broker of the offload network."""
-
-    name: str
-    address: str
-    links: int
-    entries: int = Field(description="Topics whose messages enter here.")
-
-
-class LinkBody(Body):
-    """A bridge between two brokers."""
-
-    source: str
-    target: str
-    topics: int
-    events: float | None = Field(description="Of its topics in the last window.")
-
-
-class NetworkBody(Body):
-    """The offload network."""
-
-    configured: bool
-    generation: str = ""
-    nodes: list[NodeBody] = []
-    links: list[LinkBody] = []
-    num_nodes: int = 0
-    num_links: int = 0
-
-
-class SignIn(Body):
-    """With what somebody signs in: a token, or the code of a link that works once."""
-
-    token: str | None = Field(None, max_length=200)
-    code: str | None = Field(None, max_length=200)
-
-
-class SessionBody(Body):
-    """Who you are."""
-
-    name: str
-    role: Role | None
-    csrf: str = Field(description="X-Fanwise-CSRF of what changes something; not with Bearer.")
-    until: Time | None = Field(description="When to sign in again.")
-
-
 class StatusBody(Body):
     """How the service is."""
 
@@ -377,14 +383,15 @@ class StatusBody(Body):
     troubles: dict[str, str] = Field(description="Parts that are not well, and why.")
     parts: dict[str, str] = Field(description="All parts; empty where nothing is wrong.")
     now: NowBody | None = Field(description="What is in force, on the last window.")
-    applying: list[dict[str, Any]] = Field(description="What is being applied.")
     newest: DecisionBody | None
     in_force: DecisionBody | None
     pending: DecisionBody | None
     epoch: int
-    outputs: list[dict[str, Any]]
-    input: dict[str, Any] = Field(description="Events, late, bad, lag, backlog.")
-    windows: dict[str, Any]
+    applying: list[ApplyingBody] = Field(description="At most one that is no restatement.")
+    outputs: list[OutputBody]
+    dead_letters: int = Field(description="Deliveries that were given up and are kept.")
+    input: InputBody
+    windows: WindowsBody
     decisions: dict[str, int] = Field(description="How many are in each state.")
     settings: dict[str, Any] = Field(description="What is decided by: tau, capacity, metric.")
     you: Role | None = Field(description="Your role; null without a token.")

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fanwise.service.api.auth import Person
+from fanwise.service.api.known import KnownTokens
+
 MOST_CLIENTS = 10_000
 """Clients that are remembered; the one that was quiet longest is forgotten."""
+BODY_SECONDS = 20.0
+"""How long a body may take to come."""
 EXEMPT = frozenset({"/healthz", "/readyz"})
 
 
@@ -38,9 +43,29 @@ class RateLimit:
                 self._buckets.popitem(last=False)
         return 0.0 if is_allowed else (1 - left) / rate
 
+    def give_back(self, client: str) -> None:
+        """Undo that one request of a client was taken: it is somebody else's."""
+        with self._lock:
+            if client in self._buckets:
+                left, since = self._buckets[client]
+                self._buckets[client] = (min(float(self._per_minute), left + 1), since)
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
 
 class BoundedRequests:
-    """Refuses requests that are too large (413) or too many (429)."""
+    """Refuses requests that are too large (413), too slow (408) or too many (429).
+
+    Parameters
+    ----------
+    identify
+        Says who an Authorization header is of, None if nobody; it may take a while.
+    known
+        Headers that are known already.
+    find_session
+        Says which session of the page a Cookie header is of, None if none.
+    """
 
     def __init__(
         self,
@@ -48,10 +73,13 @@ class BoundedRequests:
         *,
         largest: int,
         limit: RateLimit,
-        is_session: Callable[[dict[str, str]], object] = lambda cookies: None,
+        identify: Callable[[str], Person | None],
+        known: KnownTokens,
+        find_session: Callable[[str], str | None] = lambda cookies: None,
     ) -> None:
         self._app, self._largest, self._limit = app, largest, limit
-        self._is_session = is_session
+        self._identify, self._known = identify, known
+        self._find_session = find_session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on if it is within the bounds."""
@@ -59,13 +87,20 @@ class BoundedRequests:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        wait = self._limit.wait_for(self._client(scope, headers))
+        wait = await self._wait_for(scope, headers)
         if wait:
             told = {"Retry-After": str(max(1, round(wait)))}
             answer = JSONResponse({"detail": "Too many requests; wait."}, 429, told)
             await answer(scope, receive, send)
             return
-        body = await self._read_body(headers, receive)
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await self._read_body(headers, receive)
+        except TimeoutError:
+            told = {"Connection": "close"}
+            answer = JSONResponse({"detail": "The request did not come to its end."}, 408, told)
+            await answer(scope, receive, send)
+            return
         if body is None:
             answer = JSONResponse(
                 {"detail": f"The request is larger than {self._largest:,} bytes."}, 413
@@ -79,15 +114,28 @@ class BoundedRequests:
 
         await self._app(scope, receive_again, send)
 
-    def _client(self, scope: Scope, headers: Headers) -> str:
-        """Tell clients apart: by token or session if they have one, else by address."""
-        known = headers.get("authorization")
-        cookies = headers.get("cookie")
-        if known is None and cookies is not None and self._is_session(cookie_parser(cookies)):
-            known = cookies
-        if known:
-            return hashlib.sha256(known.encode()).hexdigest()
-        return scope["client"][0] if scope.get("client") else "?"
+    async def _wait_for(self, scope: Scope, headers: Headers) -> float:
+        """Take one request of whoever asks; return the seconds to wait, 0 if none.
+
+        Clients are told apart by their address. Who has come with a valid token or session is
+        counted by that instead: made-up ones neither make new clients nor use up what others have.
+        """
+        address = f"at {scope['client'][0]}" if scope.get("client") else "at ?"
+        header, cookies = headers.get("authorization"), headers.get("cookie")
+        session = self._find_session(cookies) if header is None and cookies else None
+        if session is not None:
+            return self._limit.wait_for(f"session {session}")
+        person = None if header is None else self._known.get(header)
+        if header is not None and person is None:
+            wait = self._limit.wait_for(address)
+            if wait:
+                return wait
+            person = await run_in_threadpool(self._identify, header)
+            if person is None or person.token is None:
+                return 0.0
+            self._limit.give_back(address)
+        name = None if person is None else person.token
+        return self._limit.wait_for(address if name is None else f"token {name}")
 
     async def _read_body(self, headers: Headers, receive: Receive) -> bytes | None:
         """Return the body; None if it is too large, whatever its header says."""

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from fanwise.errors import InputError
-from fanwise.service.api import bodies
+from fanwise.service.api import page_bodies
 
 MOST_NODES, MOST_LINKS = 2000, 20_000
 """More than that nobody can look at; the rest is counted."""
 
 
-def read_network(folder: Path, events: Mapping[str, float]) -> bodies.NetworkBody:
+def read_network(folder: Path, events: Mapping[str, float]) -> page_bodies.NetworkBody:
     """Return the network that a folder describes.
 
     Parameters
@@ -52,11 +52,11 @@ def read_network(folder: Path, events: Mapping[str, float]) -> bodies.NetworkBod
     for link in found:
         degree[link.source] += 1
         degree[link.target] += 1
-    return bodies.NetworkBody(
+    return page_bodies.NetworkBody(
         configured=True,
         generation=_text(described.get("generation")),
         nodes=[
-            bodies.NodeBody(
+            page_bodies.NodeBody(
                 name=name,
                 address=_address(places.get(name)),
                 links=degree[name],
@@ -70,13 +70,13 @@ def read_network(folder: Path, events: Mapping[str, float]) -> bodies.NetworkBod
     )
 
 
-def _read_link(row: Any, events: Mapping[str, float]) -> bodies.LinkBody | None:
+def _read_link(row: Any, events: Mapping[str, float]) -> page_bodies.LinkBody | None:
     """Return a link from ``[u, v, topics]``, where topics are names or how many."""
     if not isinstance(row, list | tuple) or len(row) < 2:
         return None
     topics = row[2] if len(row) > 2 else []
     is_named = isinstance(topics, list | tuple)
-    return bodies.LinkBody(
+    return page_bodies.LinkBody(
         source=str(row[0]),
         target=str(row[1]),
         topics=len(topics) if is_named else _count(topics),

@@ -84,6 +84,10 @@ class Sessions:
             self._sessions[key] = session = replace(session, seen=now)
         return session
 
+    def name_of(self, secret: str | None) -> str | None:
+        """Return what to call the session of a secret where it must not be told; None for none."""
+        return None if secret is None or self.find(secret) is None else _digest(secret)
+
     def end(self, secret: str | None) -> bool:
         """End a session; return whether there was one."""
         if not secret:

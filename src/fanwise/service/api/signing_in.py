@@ -7,7 +7,7 @@ import time
 
 from fastapi import FastAPI, HTTPException, Request, Response
 
-from fanwise.service.api import bodies
+from fanwise.service.api import page_bodies
 from fanwise.service.api.auth import Person, find_token, refuse_foreign
 from fanwise.service.api.sessions import Sessions, csrf_of
 from fanwise.service.records import AuditEntry
@@ -25,7 +25,9 @@ class Door:
         self._sessions: Sessions = app.state.sessions
         self._cookie: str = app.state.cookie
 
-    def sign_in(self, request: Request, how: bodies.SignIn, answer: Response) -> bodies.SessionBody:
+    def sign_in(
+        self, request: Request, how: page_bodies.SignIn, answer: Response
+    ) -> page_bodies.SessionBody:
         """Begin a session, and set the cookie of the answer.
 
         Raises
@@ -57,7 +59,7 @@ class Door:
             secure=request.url.scheme == "https",
         )
         self._note(token.label, "sign-in", token.id)
-        return self.describe(Person(token.label, token.role, secret))
+        return self.describe(Person(token.label, token.role, token.id, secret))
 
     def sign_out(self, person: Person, answer: Response) -> None:
         """End the session of a person, and forget the cookie."""
@@ -66,17 +68,17 @@ class Door:
             self._note(person.name, "sign-out", session.token)
         answer.delete_cookie(self._cookie, path="/", httponly=True, samesite="strict")
 
-    def describe(self, person: Person) -> bodies.SessionBody:
+    def describe(self, person: Person) -> page_bodies.SessionBody:
         """Say who somebody is, and what their requests must carry."""
         session = self._sessions.find(person.session)
-        return bodies.SessionBody(
+        return page_bodies.SessionBody(
             name=person.name,
             role=person.role,
             csrf="" if person.session is None else csrf_of(person.session),
             until=None if session is None else int(self._sessions.until(session) * 1e6),
         )
 
-    def _open(self, how: bodies.SignIn) -> Token | None:
+    def _open(self, how: page_bodies.SignIn) -> Token | None:
         if how.code is not None:
             id = self._sessions.redeem(how.code)
             found = None if id is None else self._store.find_token(id)
@@ -84,4 +86,4 @@ class Door:
         return None if how.token is None else find_token(self._store, how.token.strip())
 
     def _note(self, who: str, what: str, about: str) -> None:
-        self._store.add_audit(AuditEntry(time.time_ns() // 1000, who, what, about))
+        self._store.add_audit(AuditEntry(time.time_ns() // 1000, who, what, about, token=about))

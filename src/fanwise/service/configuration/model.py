@@ -5,6 +5,7 @@ The commented file of ``--init``, the checks of ``--check`` and the reference pa
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -35,6 +36,11 @@ class Server(Section):
     anonymous_read: bool = Field(
         False, description="Whether reading needs no token. Writing always needs one."
     )
+    plain_http: bool = Field(
+        False,
+        description="Whether other machines may be served without TLS: whoever listens on the way "
+        "reads tokens. For a host behind a proxy that does TLS.",
+    )
     tls_certificate: File | None = Field(None, description="PEM file; with tls_key: HTTPS.")
     tls_key: File | None = Field(None, description="PEM file with the certificate's key.")
     requests_per_minute: Some = Field(600, description="Most requests of one client a minute.")
@@ -53,7 +59,22 @@ class Server(Section):
         """A certificate and its key come together, and outside loopback they are needed."""
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("tls_certificate and tls_key come together: give both or none")
+        if (exposure := self.find_exposure()) is not None:
+            raise ValueError(exposure)
         return self
+
+    def find_exposure(self) -> str | None:
+        """Return why tokens could be read on their way; None where they could not."""
+        try:
+            is_here = ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            is_here = self.host == "localhost"
+        if is_here or self.plain_http or self.tls_certificate is not None:
+            return None
+        return (
+            f"host {self.host!r} is seen by other machines: give tls_certificate and tls_key, or "
+            "plain_http = true where a proxy does TLS"
+        )
 
 
 class Keeping(Section):
@@ -196,6 +217,9 @@ class Decide(Section):
     least_gain: Share = Field(
         0.0, description="Share by which a decision must beat the one in force to be acted on."
     )
+    keep_silent: Duration = written(
+        "1d", "How long a served topic without any event stays served: meanwhile it costs nothing."
+    )
     time_limit: Length = written("5s", "Most time for solving.")
     gap: Share | None = Field(None, description="Certified gap that is good enough.")
     message_bytes: Amount = Field(200.0, description="Size of messages where none is known.")
@@ -234,3 +258,14 @@ class Configuration(Section):
     decide: Decide = Field(description=Decide.__doc__)
     price: Price | None = Field(None, description=Price.__doc__)
     execute: Execute = Field(Execute(), description=Execute.__doc__)
+
+    @model_validator(mode="after")
+    def check_forecast(self) -> Self:
+        """The same hour of another day begins where a window does."""
+        slide = self.windows.slide or self.windows.length
+        if self.decide.forecast.kind == "same-hour" and abs(86_400 / slide % 1) > 1e-9:
+            raise ValueError(
+                "decide.forecast.kind = 'same-hour' needs windows that divide a day, such as "
+                "length = '1h'; or choose another forecast"
+            )
+        return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from fanwise.errors import InputError
+from fanwise.service.configuration.hiding import show
 from fanwise.service.configuration.model import (
     Configuration,
     FolderSource,
@@ -22,6 +23,8 @@ from fanwise.service.configuration.model import (
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _ENTRY = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=")
+_SQLITE = re.compile(r"(sqlite(?:\+pysqlite)?:///)(?=[^/:?])")
+"""How the address of a database begins whose path is relative."""
 _QUOTES = ('"""', "'''")
 
 Path_ = tuple[str | int, ...]
@@ -83,6 +86,12 @@ def read_configuration(path: Path) -> Configuration:
             path, [_mistake(detail, lines) for detail in error.errors()]
         ) from None
     return _resolve_paths(found, path.absolute().parent)
+
+
+def place_mistakes(path: Path, found: Iterable[tuple[Path_, str]]) -> list[Mistake]:
+    """Return mistakes with the lines of the settings that they are about."""
+    lines = find_lines(path.read_text(encoding="utf-8-sig"))
+    return sorted(Mistake(_line_of(place, lines), text) for place, text in found)
 
 
 def _syntax_mistake(message: str) -> Mistake:
@@ -152,9 +161,11 @@ def _mistake(detail: ErrorDetails, lines: dict[Path_, int]) -> Mistake:
         return Mistake(line, f"{name}.kind must be 'folder', 'mqtt' or 'spark'")
     if isinstance(detail["input"], dict):
         return Mistake(line, f"{name}: {message}" if name else message)
+    if detail["type"] == "string_type" and name == "store.url":
+        return Mistake(line, f"{name} must be an address such as postgresql://user@host/database")
     words = message[0].lower() + message[1:]
     words = words.replace("input should be", "must be").replace("Input should be", "must be")
-    return Mistake(line, f"{name} {words}, got {detail['input']!r}")
+    return Mistake(line, f"{name} {words}, got {show(place, detail['input'])}")
 
 
 def _is_tag(loc: Sequence[str | int], index: int) -> bool:
@@ -204,6 +215,19 @@ def section_of(annotation: Any) -> type[BaseModel] | None:
 def _resolve_paths(model: Configuration, folder: Path) -> Configuration:
     """Return the configuration with paths as seen from the file's folder."""
     resolved: Any = _resolve(model, folder)
+    source, store = resolved.source, resolved.store
+    if isinstance(source, FolderSource):
+        changed = {
+            name: path if path is None or "://" in path else str(folder / Path(path).expanduser())
+            for name, path in (
+                ("publications", source.publications),
+                ("subscriptions", source.subscriptions),
+            )
+        }
+        resolved = resolved.model_copy(update={"source": source.model_copy(update=changed)})
+    if store.url is not None and _SQLITE.match(store.url):
+        url = _SQLITE.sub(lambda found: f"{found[1]}{folder}/", store.url, count=1)
+        resolved = resolved.model_copy(update={"store": store.model_copy(update={"url": url})})
     return Configuration.model_construct(**resolved.__dict__)
 
 

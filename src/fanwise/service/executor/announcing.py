@@ -92,5 +92,7 @@ def refuse_large(body: bytes, largest: int) -> None:
     """Refuse what is larger than an output takes."""
     if len(body) > largest:
         raise OutputError(
-            f"the decision has {len(body):,} bytes, largest_body is {largest:,}", may_pass=False
+            f"the decision has {len(body):,} bytes, largest_body is {largest:,}",
+            may_pass=False,
+            kind="too-large",
         )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fanwise.service.executor.announcing import Output
-from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
+from fanwise.service.executor.errors import ConflictError, OutputError, UnknownDecisionError
 from fanwise.service.executor.guardrails import Case, find_refusals
 from fanwise.service.executor.outbox import Outbox
 from fanwise.service.executor.settings import Execute
@@ -31,11 +31,13 @@ POLICY = "policy"
 """Who does what the configuration says."""
 KEPT = "kept"
 """Among the facts of a decision: value that what was in force has on its window."""
+MUST = "must"
+"""Among the facts of a decision: why what was in force cannot stay."""
 _DRY = (
     "The service runs in mode dry-run and applies nothing; set mode = 'approve' or 'auto' in "
     "[execute]."
 )
-_LOOK = 0.25
+_POLL_SECONDS = 0.25
 """Seconds between looks at an application that somebody else may close."""
 
 
@@ -49,10 +51,13 @@ class Assessment:
         Value that what is in force has on the same window; None if nothing is in force.
     hold
         Why to keep what is in force, with the numbers; None where the gain is large enough.
+    must
+        Why what is in force cannot stay, whatever the gain; None where it can.
     """
 
     kept: float | None = None
     hold: str | None = None
+    must: str | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ class Executor:
         outputs: Sequence[Output] | None = None,
         now: Callable[[], int] = read_clock,
         monotonic: Callable[[], float] = time.monotonic,
-        on_attempt: Callable[[str, str | None], None] = lambda name, error: None,
+        on_attempt: Callable[[str, OutputError | None], None] = lambda name, error: None,
         on_closed: Callable[[Application], None] = lambda application: None,
     ) -> None:
         self._store, self._settings = store, settings
@@ -197,7 +202,8 @@ class Executor:
         """
         known = tuple(sorted(served))
         assessment = assessment or Assessment()
-        decision = replace(decision, facts={**decision.facts, KEPT: assessment.kept})
+        facts = {**decision.facts, KEPT: assessment.kept, MUST: assessment.must}
+        decision = replace(decision, facts=facts)
         entry = None
         if assessment.hold is not None and not self._changes_nothing(known):
             decision = replace(decision, state="rejected", why=assessment.hold)
@@ -206,7 +212,7 @@ class Executor:
         self._consider()
         return self._store.decision(kept.number) or kept
 
-    def approve(self, hash: str, who: str) -> Application:
+    def approve(self, hash: str, who: str, token: str | None = None) -> Application:
         """Begin to apply the pending decision, which must have this hash.
 
         Raises
@@ -216,15 +222,16 @@ class Executor:
         ConflictError
             If it is not the newest that is pending, or is being applied already.
         """
+        decision = self._get(hash)
         self._refuse_dry()
-        decision, pending = self._get(hash), self._store.pending()
+        pending = self._store.pending()
         if pending is None or pending.hash != hash:
             newest = "nothing is pending" if pending is None else f"{pending.hash} is pending"
             raise ConflictError(f"Decision {hash} is {self._say_state(decision)}; {newest}.")
-        entry = AuditEntry(self._now(), who, "approve", hash)
+        entry = AuditEntry(self._now(), who, "approve", hash, token=token)
         return self._open(pending, "apply", entry)
 
-    def reject(self, hash: str, who: str, why: str = "") -> Decision:
+    def reject(self, hash: str, who: str, why: str = "", token: str | None = None) -> Decision:
         """Reject the pending decision; if it is being applied, that is given up.
 
         Raises
@@ -236,7 +243,7 @@ class Executor:
         """
         decision = self._get(hash)
         because = f"rejected by {who}" + (f": {why}" if why else "")
-        entry = AuditEntry(self._now(), who, "reject", hash, why)
+        entry = AuditEntry(self._now(), who, "reject", hash, why, token=token)
         try:
             for one in self._find_open():
                 if one.hash == hash and one.number is not None:
@@ -247,7 +254,7 @@ class Executor:
         except StaleError as error:
             raise ConflictError(str(error)) from None
 
-    def roll_back(self, hash: str, who: str) -> Application:
+    def roll_back(self, hash: str, who: str, token: str | None = None) -> Application:
         """Begin to apply an earlier decision again.
 
         Raises
@@ -257,15 +264,16 @@ class Executor:
         ConflictError
             If it was never in force, is in force, or another is being applied.
         """
-        self._refuse_dry()
         decision = self._get(hash)
+        self._refuse_dry()
         target = self._store.find_applied(hash)
         if target is None:
             state = self._say_state(decision)
             raise ConflictError(f"Decision {hash} is {state} and was never in force.")
         if target.state == "in-force":
             raise ConflictError(f"Decision {hash} is in force already.")
-        return self._open(target, "roll-back", AuditEntry(self._now(), who, "roll-back", hash))
+        entry = AuditEntry(self._now(), who, "roll-back", hash, token=token)
+        return self._open(target, "roll-back", entry)
 
     def wait(self, epoch: int, seconds: float) -> Application:
         """Return an application when it is closed, or as it is after some seconds."""
@@ -278,7 +286,7 @@ class Executor:
             if application.state != "open" or rest <= 0:
                 return application
             with self._closed:
-                self._closed.wait(min(rest, _LOOK))
+                self._closed.wait(min(rest, _POLL_SECONDS))
 
     def status(self) -> Status:
         """Return what people may want to know."""
@@ -323,6 +331,8 @@ class Executor:
             is_first=current is None,
             kept=pending.facts.get(KEPT),
             now=self._now(),
+            must_change=pending.facts.get(MUST) is not None,
+            rolled_back_by=self._find_who_rolled_back(),
         )
         why = " ".join(find_refusals(self._settings.guardrails, case))
         if not why:
@@ -330,6 +340,14 @@ class Executor:
             self._begin(pending, "apply", entry)
         elif why != pending.why:
             self._store.set_why(pending.number, "pending", why)
+
+    def _find_who_rolled_back(self) -> str | None:
+        """Return who went back to what is in force by hand; None where nobody did.
+
+        Decisions that came in force since without changing anything do not matter.
+        """
+        last = self._store.last_switch()
+        return last.who if last is not None and last.kind == "roll-back" else None
 
     def _open(self, decision: Decision, kind: ApplicationKind, entry: AuditEntry) -> Application:
         try:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fanwise.errors import FanwiseError
+
+FailureKind = Literal["refused", "unreachable", "timeout", "too-large", "tls", "other"]
+"""Why an output could not be told, in a word; a label of metrics."""
 
 
 class ConflictError(FanwiseError):
@@ -27,9 +32,19 @@ class OutputError(FanwiseError):
         Whether to try again.
     wait
         Seconds that the other side asked to wait for.
+    kind
+        The reason in a word.
     """
 
-    def __init__(self, reason: str, *, may_pass: bool = True, wait: float | None = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        may_pass: bool = True,
+        wait: float | None = None,
+        kind: FailureKind = "other",
+    ) -> None:
         super().__init__(reason)
+        self.kind: FailureKind = kind
         self.may_pass = may_pass
         self.wait = wait

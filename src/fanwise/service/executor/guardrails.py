@@ -28,6 +28,10 @@ class Case:
         Value that what is in force has on the same window; None if it is not known.
     now
         Microseconds since the epoch.
+    must_change
+        Whether what is in force cannot stay, whatever is gained.
+    rolled_back_by
+        Who went back to what is in force by hand; None where nobody did.
     """
 
     changes: int
@@ -36,6 +40,8 @@ class Case:
     is_first: bool
     kept: float | None
     now: int
+    must_change: bool = False
+    rolled_back_by: str | None = None
 
     @property
     def improvement(self) -> float | None:
@@ -61,7 +67,7 @@ def _check_changes(guardrails: Guardrails, case: Case) -> Iterator[str]:
 
 def _check_improvement(guardrails: Guardrails, case: Case) -> Iterator[str]:
     least = guardrails.least_improvement
-    if least is None or case.is_first:
+    if least is None or case.is_first or case.must_change:
         return
     if case.improvement is None:
         yield "What is in force has no value on this window, so that no improvement is known."
@@ -94,9 +100,18 @@ def _check_hours(guardrails: Guardrails, case: Case) -> Iterator[str]:
             yield f"It is {clock:%H:%M} in {guardrails.time_zone}, within quiet_hours {written}."
 
 
+def _check_rolled_back(guardrails: Guardrails, case: Case) -> Iterator[str]:
+    if case.rolled_back_by is not None:
+        yield (
+            f"{case.rolled_back_by} went back to what is in force; it stays until somebody "
+            "approves a decision."
+        )
+
+
 _CHECKS: tuple[Callable[[Guardrails, Case], Iterator[str]], ...] = (
     _check_changes,
     _check_improvement,
     _check_gap,
     _check_hours,
+    _check_rolled_back,
 )

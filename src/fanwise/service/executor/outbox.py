@@ -24,7 +24,7 @@ from fanwise.service.store.store import Store
 from fanwise.service.store.waiting import retrying
 
 _log = logging.getLogger(__name__)
-_LOOK = 1.0
+_POLL_SECONDS = 1.0
 """Seconds between looks at an outbox that nobody has announced anything in."""
 _MOST_DOUBLINGS = 60
 
@@ -68,7 +68,7 @@ class Outbox:
         now: Callable[[], int],
         monotonic: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
-        on_attempt: Callable[[str, str | None], None] = lambda name, error: None,
+        on_attempt: Callable[[str, OutputError | None], None] = lambda name, error: None,
         on_closed: Callable[[Application], None] = lambda application: None,
     ) -> None:
         self._store = store
@@ -116,7 +116,7 @@ class Outbox:
                 _log.exception("The outbox of %s failed; it goes on.", name)
                 wait = None
             if wait != 0:
-                self._wakes[name].wait(_LOOK if wait is None else min(wait, _LOOK))
+                self._wakes[name].wait(_POLL_SECONDS if wait is None else min(wait, _POLL_SECONDS))
 
     def attempt_due(self, name: str) -> float | None:
         """Make the attempt that is due at an output, if one is.
@@ -138,7 +138,7 @@ class Outbox:
         if not self._store.begin_attempt(delivery.id):
             return 0.0
         failure = self._attempt(delivery)
-        self._on_attempt(name, None if failure is None else str(failure))
+        self._on_attempt(name, failure)
         if failure is None:
             self._close(lambda: self._store.confirm(delivery.id, self._now()))
             return 0.0

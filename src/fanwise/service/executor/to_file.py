@@ -98,4 +98,6 @@ def _remove(path: Path) -> None:
 
 def _refuse_foreign(path: Path) -> None:
     if path.is_file() and path.stat().st_size and not _OURS.is_of(path):
-        raise OutputError(f"{path} holds something else; choose another path", may_pass=False)
+        raise OutputError(
+            f"{path} holds something else; choose another path", may_pass=False, kind="refused"
+        )

@@ -13,7 +13,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from fanwise.service.executor.announcing import refuse_large, write_delta, write_whole
 from fanwise.service.executor.credentials import read_secret
-from fanwise.service.executor.errors import OutputError
+from fanwise.service.executor.errors import FailureKind, OutputError
 from fanwise.service.executor.settings import MqttOutput, digest
 from fanwise.service.store.rows import Announcement
 from fanwise.service.tls import TlsFileError, explain, trust
@@ -78,13 +78,14 @@ class _Session:
                 self._client.tls_set_context(trust(settings.tls_ca))
             self._client.connect(settings.host, settings.port)
         except TlsFileError as error:
-            raise OutputError(str(error)) from None
+            raise OutputError(str(error), kind="tls") from None
         except TimeoutError:
             raise self._late("did not answer") from None
         except (OSError, ValueError) as error:
-            reason = explain(error, settings.host, settings.tls_ca)
-            reason = reason or getattr(error, "strerror", None) or type(error).__name__
-            raise OutputError(f"{self._place} cannot be reached: {reason}") from None
+            wrong = explain(error, settings.host, settings.tls_ca)
+            reason = wrong or getattr(error, "strerror", None) or type(error).__name__
+            kind: FailureKind = "unreachable" if wrong is None else "tls"
+            raise OutputError(f"{self._place} cannot be reached: {reason}", kind=kind) from None
         self._client.loop_start()
         try:
             self._await_connection()
@@ -102,14 +103,15 @@ class _Session:
         sent = self._client.publish(topic, body, qos=1, retain=is_retained)
         code = self._await_acknowledgement(sent)
         if code.value >= _FAILURE:
-            raise OutputError(f"{self._place} refused the message: {code}")
+            raise OutputError(f"{self._place} refused the message: {code}", kind="refused")
 
     def _await_connection(self) -> None:
         with self._changed:
             while self._connected is None:
                 self._wait("did not answer")
             if self._connected.value >= _FAILURE:
-                raise OutputError(f"{self._place} refused the connection: {self._connected}")
+                said = f"{self._place} refused the connection: {self._connected}"
+                raise OutputError(said, kind="refused")
 
     def _await_acknowledgement(self, sent: MQTTMessageInfo) -> ReasonCode:
         with self._changed:
@@ -123,7 +125,8 @@ class _Session:
             raise self._late(failure)
 
     def _late(self, failure: str) -> OutputError:
-        return OutputError(f"{self._place} {failure} within {self._settings.timeout:g} seconds")
+        said = f"{self._place} {failure} within {self._settings.timeout:g} seconds"
+        return OutputError(said, kind="timeout")
 
     def _hear_connect(self, _client: Any, _data: Any, _flags: Any, code: Any, _more: Any) -> None:
         with self._changed:

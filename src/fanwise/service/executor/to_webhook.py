@@ -12,7 +12,7 @@ import httpx
 
 from fanwise.service.executor.announcing import refuse_large, write_whole
 from fanwise.service.executor.credentials import read_secret
-from fanwise.service.executor.errors import OutputError
+from fanwise.service.executor.errors import FailureKind, OutputError
 from fanwise.service.executor.settings import WebhookOutput, digest
 from fanwise.service.store.rows import Announcement
 from fanwise.service.tls import TlsFileError, explain, trust
@@ -57,6 +57,7 @@ class ToWebhook:
                 f"{self._host} answered {status}{hint}",
                 may_pass=status not in _REFUSALS,
                 wait=wait,
+                kind="too-large" if status == 413 else "refused",
             )
 
     def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, float | None]:
@@ -73,13 +74,14 @@ class ToWebhook:
                 return answer.status_code, _read_wait(answer.headers.get("Retry-After"))
         except httpx.TimeoutException:
             raise OutputError(
-                f"{self._host} did not answer within {settings.timeout:g} seconds"
+                f"{self._host} did not answer within {settings.timeout:g} seconds", kind="timeout"
             ) from None
         except httpx.HTTPError as error:
             wrong = explain(error, self._host, settings.tls_ca)
             if wrong is None and isinstance(error, httpx.ConnectError):
-                raise OutputError(f"{self._host} cannot be reached") from None
-            raise OutputError(f"{self._host}: {wrong or _say(error)}") from None
+                raise OutputError(f"{self._host} cannot be reached", kind="unreachable") from None
+            kind: FailureKind = "other" if wrong is None else "tls"
+            raise OutputError(f"{self._host}: {wrong or _say(error)}", kind=kind) from None
 
     def _trust(self) -> ssl.SSLContext | bool:
         file = self._settings.tls_ca
@@ -88,7 +90,7 @@ class ToWebhook:
         try:
             return trust(file)
         except TlsFileError as error:
-            raise OutputError(str(error)) from None
+            raise OutputError(str(error), kind="tls") from None
 
 
 def sign(secret: bytes, seconds: int, body: bytes) -> str:

@@ -33,7 +33,7 @@ from fanwise.service.monitor.subscriptions import (
 from fanwise.service.monitor.windows import WindowRule
 from fanwise.service.records import ClosedBy, ClosedWindow, Window
 
-VERSION = 1
+VERSION = 2
 NEVER = -(2**62)
 """An instant before all others: nothing is closed yet."""
 MORE_TOPICS, FEW_TOPICS = 1.1, 1000
@@ -59,7 +59,12 @@ CREATE TABLE subscriptions (
     row INTEGER PRIMARY KEY, subscriber TEXT NOT NULL, topic TEXT NOT NULL,
     since INTEGER NOT NULL, until INTEGER NOT NULL
 );
+CREATE TABLE heard (topic INTEGER PRIMARY KEY, pane INTEGER NOT NULL);
 """
+UPGRADES = {1: "CREATE TABLE heard (topic INTEGER PRIMARY KEY, pane INTEGER NOT NULL)"}
+"""What brings a file of an earlier version to the next."""
+ENDED_SHARE = 0.1
+"""Ended subscriptions go once they are such a share of all: then all rows are written anew."""
 
 
 class TopicCount(NamedTuple):
@@ -216,9 +221,16 @@ class Ledger:
         with self._lock:
             return self._has_batch(number)
 
-    def forget(self, keep_from: int) -> None:
-        """Drop counts, windows and ended subscriptions that no window from an instant on needs."""
+    def forget(self, keep_from: int, heard_from: int = NEVER) -> None:
+        """Drop counts, windows and ended subscriptions that no window from an instant on needs.
+
+        Parameters
+        ----------
+        heard_from
+            From when on it is known that a topic had events.
+        """
         with self._lock, self._transaction():
+            self._database.execute("DELETE FROM heard WHERE pane < ?", (heard_from,))
             through = min(self._get("closed_through"), keep_from)
             self._database.execute("DELETE FROM counts WHERE pane < ?", (through,))
             self._database.execute("DELETE FROM windows WHERE end <= ?", (through,))
@@ -226,11 +238,19 @@ class Ledger:
             self._database.execute(
                 "DELETE FROM batches WHERE number < (SELECT max(number) FROM batches) - 1000"
             )
-            gone = self._database.execute("DELETE FROM subscriptions WHERE until <= ?", (through,))
-            if self._forget_topics() or gone.rowcount:
+            if self._forget_topics() + self._forget_subscriptions(through):
                 self._memory = self._load(in_transaction=True)
 
     # Reading
+
+    def heard_since(self, instant: int) -> set[str]:
+        """Return the topics that had events in closed windows from an instant on."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT t.name FROM heard h JOIN topics t ON t.id = h.topic WHERE h.pane >= ?",
+                (self.rule.pane_of(instant),),
+            )
+            return {row[0] for row in rows}
 
     def windows_after(self, end: int = NEVER) -> list[Window]:
         """Return closed windows that end after an instant, oldest first."""
@@ -282,8 +302,8 @@ class Ledger:
         names = pa.array([row[0] for row in rows], pa.string())
         order = np.asarray(pc.sort_indices(names), dtype=np.int64)
         columns = [
-            np.array([row[place] for row in rows], dtype=kind)[order]
-            for place, kind in ((1, np.int64), (2, np.float64), (3, np.float64))
+            np.array([row[column] for row in rows], dtype=kind)[order]
+            for column, kind in ((1, np.int64), (2, np.float64), (3, np.float64))
         ]
         events, total, known = columns
         size = np.divide(total, known, out=np.full(len(order), np.nan), where=known > 0)
@@ -316,6 +336,11 @@ class Ledger:
                     self._set(name, value)
                 self._database.execute(f"PRAGMA user_version = {VERSION}")
             return
+        while version in UPGRADES:
+            with self._transaction():
+                self._database.execute(UPGRADES[version])
+                version += 1
+                self._database.execute(f"PRAGMA user_version = {version}")
         if version != VERSION:
             raise InputError(
                 f"{self.path}: is of version {version}, and this fanwise reads {VERSION}; "
@@ -405,10 +430,21 @@ class Ledger:
         if len(self._memory.topics) <= MORE_TOPICS * self._get("topics_kept") + FEW_TOPICS:
             return 0
         gone = self._database.execute(
-            "DELETE FROM topics WHERE id NOT IN (SELECT topic FROM counts)"
+            "DELETE FROM topics WHERE id NOT IN (SELECT topic FROM counts) "
+            "AND id NOT IN (SELECT topic FROM heard)"
         ).rowcount
         self._set("topics_kept", len(self._memory.topics) - gone)
         return gone
+
+    def _forget_subscriptions(self, through: int) -> int:
+        """Drop subscriptions that ended before an instant, once they are many; return how many."""
+        ended, total = self._database.execute(
+            "SELECT count(*) FILTER (WHERE until <= ?), count(*) FROM subscriptions", (through,)
+        ).fetchone()
+        if not ended or ended < ENDED_SHARE * total:
+            return 0
+        self._database.execute("DELETE FROM subscriptions WHERE until <= ?", (through,))
+        return int(ended)
 
     def _change(self, changes: Sequence[SubscriptionChange]) -> None:
         subscriptions = self._memory.subscriptions
@@ -439,6 +475,11 @@ class Ledger:
         ]
         closed = self.rule.closing(panes, before, through)
         self._set("closed_through", through)
+        self._database.execute(
+            "INSERT INTO heard SELECT topic, max(pane) FROM counts WHERE pane > ? AND pane < ? "
+            "GROUP BY topic ON CONFLICT (topic) DO UPDATE SET pane = max(pane, excluded.pane)",
+            (before - self.rule.length - 1, through),
+        )
         if not closed:
             return []
         late, bad = self._get("late"), self._get("bad")

@@ -176,6 +176,15 @@ class Applications(Database):
             rows = connection.execute(query.order_by(_applications.c.epoch))
             return tuple(map(to_application, rows))
 
+    def last_switch(self) -> Application | None:
+        """Return the newest application that changed what is served."""
+        query = select(_applications).where(
+            _applications.c.state == "done", _applications.c.kind != "restate"
+        )
+        with self.reading() as connection:
+            row = connection.execute(query.order_by(_applications.c.epoch.desc())).first()
+        return None if row is None else to_application(row)
+
     def last_epoch(self) -> int:
         """Return the epoch of the newest application, 0 before the first."""
         with self.reading() as connection:
@@ -198,6 +207,12 @@ class Applications(Database):
         with self.reading() as connection:
             rows = list(connection.execute(query))
         return make_page(rows, limit, ("id",), to_delivery)
+
+    def count_dead_letters(self) -> int:
+        """Return how many deliveries were given up and are kept."""
+        query = select(func.count()).where(_deliveries.c.state == "dead")
+        with self.reading() as connection:
+            return int(connection.execute(query).scalar_one())
 
     def waiting(self, output: str) -> Delivery | None:
         """Return what an output is to be told next; there is at most one."""
@@ -236,7 +251,7 @@ class Applications(Database):
             hash=application.hash,
             window=None if decision is None else decision.window,
             served=served or (),
-            offloaded=count_offloaded(decision, served or ()),
+            offloaded=count_offloaded(decision),
             kind=application.kind,
             at=application.opened_at,
             key=delivery.key,

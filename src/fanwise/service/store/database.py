@@ -7,6 +7,8 @@ one row that all of them lock first: what a transaction has read does not change
 from __future__ import annotations
 
 import sqlite3
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +40,7 @@ from fanwise.service.store.upgrading import upgrade
 
 BUSY_SECONDS = 10
 """How long a transaction waits for another before the store counts as unavailable."""
+_HAPPENED = "fanwise_happened"
 _PASSING = {
     "SQLITE_BUSY": "is locked by another process",
     "SQLITE_LOCKED": "is locked by another process",
@@ -67,9 +70,12 @@ class Database:
     """
 
     def __init__(self, url: str | Path) -> None:
-        self._url = _read_url(url)
+        self._url = read_url(url)
         self.place = _name_place(self._url)
         """What to call it in messages; without a password."""
+        self.happened: Counter[tuple[str, str]] = Counter()
+        """What was written since it was opened: kinds of things, and what became of them."""
+        self._counting = threading.Lock()
         self._engine = _make_engine(self._url)
         try:
             with self._transaction(is_writing=True) as connection:
@@ -113,7 +119,11 @@ class Database:
             if connection.dialect.name == "postgresql":
                 lock = select(tables.counters).where(tables.counters.c.name == "decision")
                 connection.execute(lock.with_for_update())
+            connection.info.pop(_HAPPENED, None)  # of a transaction that came to nothing
             yield connection
+            happened = connection.info.pop(_HAPPENED, {})
+        with self._counting:
+            self.happened.update(happened)
 
     @contextmanager
     def _transaction(self, *, is_writing: bool) -> Iterator[Connection]:
@@ -131,6 +141,11 @@ class Database:
             if reason is None:
                 raise
             raise StoreUnavailable(f"{self.place}: {reason}.") from error
+
+
+def note(connection: Connection, kind: str, state: str, count: int = 1) -> None:
+    """Count something that happens if the transaction holds."""
+    connection.info.setdefault(_HAPPENED, Counter())[kind, state] += count
 
 
 def count_up(connection: Connection, name: str) -> int:
@@ -152,7 +167,14 @@ def read_counter(connection: Connection, name: str) -> int:
     return int(value)
 
 
-def _read_url(url: str | Path) -> URL:
+def read_url(url: str | Path) -> URL:
+    """Return the address of a database.
+
+    Raises
+    ------
+    StoreError
+        If it is of none that we know; without what may be a secret in it.
+    """
     if isinstance(url, Path):
         return URL.create("sqlite+pysqlite", database=str(url))
     try:
@@ -169,8 +191,9 @@ def _read_url(url: str | Path) -> URL:
         ":memory:",
     ):
         return parsed.set(drivername="sqlite+pysqlite")
+    shown = parsed.set(query={}).render_as_string(hide_password=True)
     raise StoreError(
-        f"{parsed.render_as_string(hide_password=True)}: is no store; write "
+        f"{shown}{'?…' if parsed.query else ''}: is no store; write "
         "postgresql://user@host/database or sqlite:///path."
     )
 

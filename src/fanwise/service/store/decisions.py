@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, case, exists, func, insert, select, update
 
 from fanwise.service.records import AuditEntry, Change, Decision, State, Window
 from fanwise.service.store import tables
-from fanwise.service.store.database import Database, count_up, read_counter
+from fanwise.service.store.database import Database, count_up, note, read_counter
 from fanwise.service.store.errors import StaleError
 from fanwise.service.store.packing import read_cursor
 from fanwise.service.store.reading import (
@@ -25,6 +25,8 @@ from fanwise.service.store.reading import (
 from fanwise.service.store.rows import Page
 
 _rows = tables.decisions
+DECISION = "decision"
+"""Counts how often decisions came to a state."""
 
 
 class Decisions(Database):
@@ -45,7 +47,7 @@ class Decisions(Database):
         Parameters
         ----------
         decision
-            Pending, or rejected.
+            Pending, rejected, or failed where there is nothing to apply.
         changes
             What it switches, with reasons.
         served
@@ -58,8 +60,8 @@ class Decisions(Database):
         StaleError
             If the window's decision was removed by retention.
         """
-        if decision.state not in ("pending", "rejected"):
-            raise ValueError(f"a new decision is pending or rejected, not {decision.state}")
+        if decision.state not in ("pending", "rejected", "failed"):
+            raise ValueError(f"a new decision is not {decision.state}")
         with self.writing() as connection:
             row = connection.execute(select(_rows).where(_is_of(decision.window))).one_or_none()
             if row is not None:
@@ -71,12 +73,14 @@ class Decisions(Database):
             supersede_pending(connection, f"decision {decision.hash} of a later window came")
             number = count_up(connection, "decision")
             connection.execute(insert(_rows).values(from_decision(decision, number)))
+            note(connection, DECISION, decision.state)
             connection.execute(
                 insert(tables.changes).values(
                     number=number, packed=[from_change(change) for change in changes]
                 )
             )
-            _keep_selection(connection, decision.hash, served)
+            if decision.state != "failed":
+                _keep_selection(connection, decision.hash, served)
             if audit is not None:
                 write_audit(connection, audit)
             return _get(connection, number)
@@ -86,8 +90,9 @@ class Decisions(Database):
         return self._find(_rows.c.number == number)
 
     def find(self, hash: str) -> Decision | None:
-        """Return the newest decision with a hash."""
-        return self._find(_rows.c.hash == hash)
+        """Return the decision with a hash; of several the one in force, or pending, or newest."""
+        rank = case({"in-force": 0, "pending": 1}, value=_rows.c.state, else_=2)
+        return self._find(_rows.c.hash == hash, first=rank)
 
     def find_applied(self, hash: str) -> Decision | None:
         """Return the newest decision with a hash that is in force or was."""
@@ -106,6 +111,15 @@ class Decisions(Database):
         """Return the decision that was made last."""
         return self._find()
 
+    def newest_standing(self) -> Decision | None:
+        """Return the decision that was made last and was neither rejected nor failed."""
+        return self._find(_rows.c.state.not_in(("rejected", "failed")))
+
+    def newest_before(self, instant: int) -> Decision | None:
+        """Return the decision of the last window that had ended at an instant, if it has a plan."""
+        found = self._find(_rows.c.window_end <= instant)
+        return None if found is None or found.state == "failed" else found
+
     def of_window(self, window: Window) -> Decision | None:
         """Return the decision of a window."""
         return self._find(_is_of(window))
@@ -116,6 +130,14 @@ class Decisions(Database):
             if window.start <= read_counter(connection, "pruned"):
                 return True
             return bool(connection.execute(select(exists().where(_is_of(window)))).scalar_one())
+
+    def decided_among(self, windows: Sequence[Window]) -> set[Window]:
+        """Return those of some windows that have a decision, or had one."""
+        with self.reading() as connection:
+            pruned = read_counter(connection, "pruned")
+            rows = connection.execute(select(_rows.c.window_start, _rows.c.window_end))
+            known = {Window(row.window_start, row.window_end) for row in rows}
+        return {one for one in windows if one.start <= pruned or one in known}
 
     def decisions(
         self, limit: int = 50, cursor: str | None = None, state: State | None = None
@@ -195,8 +217,11 @@ class Decisions(Database):
                 update(_rows).where(_rows.c.number == number).values(delivered=float(value))
             )
 
-    def _find(self, *conditions: ColumnElement[bool]) -> Decision | None:
-        query = select(_rows).where(*conditions).order_by(_rows.c.number.desc()).limit(1)
+    def _find(
+        self, *conditions: ColumnElement[bool], first: ColumnElement[int] | None = None
+    ) -> Decision | None:
+        order = () if first is None else (first,)
+        query = select(_rows).where(*conditions).order_by(*order, _rows.c.number.desc()).limit(1)
         with self.reading() as connection:
             row = connection.execute(query).one_or_none()
         return None if row is None else to_decision(row)
@@ -225,11 +250,12 @@ def read_selection(connection: Connection, hash: str) -> tuple[str, ...] | None:
 
 def supersede_pending(connection: Connection, why: str) -> None:
     """Supersede what is pending and not being applied."""
-    connection.execute(
+    done = connection.execute(
         update(_rows)
         .where(_rows.c.state == "pending", ~_is_being_applied())
         .values(state="superseded", why=why)
     )
+    note(connection, DECISION, "superseded", done.rowcount)
 
 
 def _is_being_applied() -> ColumnElement[bool]:
@@ -255,3 +281,4 @@ def move(
         row = connection.execute(query).one_or_none()
         found = "is not there" if row is None else f"{row.hash} is {row.state}"
         raise StaleError(f"Decision {found}, no longer {expected}.")
+    note(connection, DECISION, state)

@@ -77,6 +77,7 @@ _AUDIT = pa.schema(
         "what": pa.string(),
         "about": pa.string(),
         "note": pa.string(),
+        "token": pa.string(),
     }
 )
 Record = dict[str, Any]

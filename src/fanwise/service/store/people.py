@@ -17,6 +17,8 @@ from fanwise.service.store.packing import read_cursor
 from fanwise.service.store.reading import check_limit, make_page, to_audit_entry, write_audit
 from fanwise.service.store.rows import Page, Pin, PinKind, Token
 
+NOT_PEOPLE = frozenset({"policy", "service", "command line", "anybody"})
+"""Who does what no token did; no token has such a label."""
 _TOKEN = re.compile(r"fw_([0-9a-f]{12})_([0-9a-f]{64})", re.ASCII)
 
 
@@ -43,22 +45,27 @@ class People(Database):
             found = list(connection.execute(query))
         return make_page(found, limit, ("number",), to_audit_entry)
 
-    def create_token(self, role: Role, label: str, *, who: str, at: int) -> tuple[Token, str]:
+    def create_token(
+        self, role: Role, label: str | None, *, who: str, at: int
+    ) -> tuple[Token, str]:
         """Make a token, and return it with its text, which is nowhere else.
 
         Parameters
         ----------
         label
-            Whom it is for; what this person does is signed with it in the audit trail.
+            Whom it is for; what this person does is signed with it in the audit trail. None for
+            one made of the role and the id.
         who
             Whoever makes it.
         """
         if role not in ROLES:
             raise ParameterError("role", f"one of {', '.join(ROLES)}", role)
-        if not label.strip():
+        identity, secret = secrets.token_hex(6), secrets.token_hex(32)
+        if label is None:
+            label = f"{role} token {identity[:4]}"
+        if not label.strip() or label.strip().casefold() in NOT_PEOPLE:
             raise ParameterError("label", "a name for whoever gets the token", label)
-        secret = secrets.token_hex(32)
-        token = Token(secrets.token_hex(6), role, label, _digest(secret), at, None)
+        token = Token(identity, role, label, _digest(secret), at, None)
         with self.writing() as connection:
             connection.execute(
                 insert(tables.tokens).values(
@@ -108,7 +115,9 @@ class People(Database):
             found = [Pin(*row) for row in connection.execute(select(*columns))]
         return tuple(sorted(found, key=lambda pin: pin.topic))
 
-    def set_pin(self, topic: str, kind: PinKind, *, who: str, at: int) -> Pin:
+    def set_pin(
+        self, topic: str, kind: PinKind, *, who: str, at: int, token: str | None = None
+    ) -> Pin:
         """Pin or exclude a topic, whichever it was before."""
         if kind not in ("pin", "exclude"):
             raise ParameterError("kind", "pin or exclude", kind)
@@ -117,16 +126,16 @@ class People(Database):
         with self.writing() as connection:
             connection.execute(delete(rows).where(rows.c.digest == _digest(topic)))
             connection.execute(insert(rows).values(digest=_digest(topic), **values))
-            write_audit(connection, AuditEntry(at, who, kind, topic))
+            write_audit(connection, AuditEntry(at, who, kind, topic, token=token))
         return Pin(topic, kind, who, at)
 
-    def remove_pin(self, topic: str, *, who: str, at: int) -> bool:
+    def remove_pin(self, topic: str, *, who: str, at: int, token: str | None = None) -> bool:
         """Leave a topic to the numbers again; return whether it was pinned or excluded."""
         rows = tables.pins
         with self.writing() as connection:
             done = connection.execute(delete(rows).where(rows.c.digest == _digest(topic)))
             if done.rowcount:
-                write_audit(connection, AuditEntry(at, who, "unpin", topic))
+                write_audit(connection, AuditEntry(at, who, "unpin", topic, token=token))
         return bool(done.rowcount)
 
 

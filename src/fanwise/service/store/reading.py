@@ -90,14 +90,19 @@ def from_change(change: Change) -> list[Any]:
 
 def to_audit_entry(row: Row[Any]) -> AuditEntry:
     """Return the entry of a row."""
-    return AuditEntry(row.at, row.who, row.what, row.about, row.note, row.number)
+    return AuditEntry(row.at, row.who, row.what, row.about, row.note, row.number, row.token)
 
 
 def write_audit(connection: Connection, entry: AuditEntry) -> None:
     """Add an entry to the audit trail."""
     connection.execute(
         insert(tables.audit).values(
-            at=entry.at, who=entry.who, what=entry.what, about=entry.about, note=entry.note
+            at=entry.at,
+            who=entry.who,
+            what=entry.what,
+            about=entry.about,
+            note=entry.note,
+            token=entry.token,
         )
     )
 

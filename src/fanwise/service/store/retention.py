@@ -59,6 +59,13 @@ def remove_old(store: Database, retention: Retention, now: int) -> Removed:
         applications = connection.execute(
             delete(tables.applications).where(
                 tables.applications.c.state != "open",
+                # The last of those that are done tells whether somebody went back by hand.
+                tables.applications.c.epoch.not_in(
+                    select(func.max(tables.applications.c.epoch)).where(
+                        tables.applications.c.state == "done",
+                        tables.applications.c.kind != "restate",
+                    )
+                ),
                 or_(
                     tables.applications.c.opened_at < oldest,
                     and_(

@@ -192,7 +192,13 @@ def restate_in_force(connection: Connection, *, at: int) -> int:
     return epoch
 
 
-def count_offloaded(decision: Decision | None, served: tuple[str, ...]) -> int | None:
-    """Return how many topics with traffic a decision does not serve, if that is known."""
-    topics = None if decision is None else decision.facts.get("topics")
-    return max(0, int(topics) - len(served)) if isinstance(topics, int | float) else None
+def count_offloaded(decision: Decision | None) -> int | None:
+    """Return how many topics with traffic a decision does not serve, if that is known.
+
+    Silent topics that it serves are not among those with traffic.
+    """
+    facts = {} if decision is None else decision.facts
+    topics, served = facts.get("topics"), facts.get("served")
+    if not isinstance(topics, int | float) or not isinstance(served, int | float):
+        return None
+    return max(0, int(topics) - int(served))

@@ -120,6 +120,8 @@ audit = Table(
     Column("what", String(32), nullable=False),
     Column("about", AnyText, nullable=False),
     Column("note", AnyText, nullable=False),
+    # Of whoever did it, beside the label.
+    Column("token", String(32)),
     Index("ix_audit_at", "at"),
     # Numbers of entries that retention has removed do not come again.
     sqlite_autoincrement=True,

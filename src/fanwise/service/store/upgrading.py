@@ -12,8 +12,18 @@ from sqlalchemy import Connection, text
 
 from fanwise.service.store.errors import StoreError
 
+FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x66616E77
 """Whoever starts on the same PostgreSQL database at the same time waits here."""
+
+
+def make_config(connection: Connection) -> Config:
+    """Return what Alembic has to know of our steps and of a connection."""
+    config = Config()
+    # Its files have % for other things.
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
 
 
 def upgrade(connection: Connection, place: str) -> None:
@@ -31,9 +41,7 @@ def upgrade(connection: Connection, place: str) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.attributes["connection"] = connection
+    config = make_config(connection)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     found = MigrationContext.configure(connection).get_current_revision()
     if found is not None and found not in known:

@@ -8,12 +8,14 @@ from sqlalchemy import Row, insert, select, tuple_, update
 
 from fanwise.service.records import Window
 from fanwise.service.store import tables
-from fanwise.service.store.database import Database
+from fanwise.service.store.database import Database, note
 from fanwise.service.store.packing import read_cursor
 from fanwise.service.store.reading import check_limit, make_page
 from fanwise.service.store.rows import Page, WindowTotals
 
 _rows = tables.windows
+WINDOW = "window"
+"""Counts windows by what closed them."""
 
 
 class Windows(Database):
@@ -35,6 +37,7 @@ class Windows(Database):
             if not done.rowcount:
                 start, end = int(window.start), int(window.end)
                 connection.execute(insert(_rows).values(start=start, end=end, **values))
+                note(connection, WINDOW, totals.closed_by)
 
     def windows(self, limit: int = 50, cursor: str | None = None) -> Page[WindowTotals]:
         """Return a page of windows, newest first."""

@@ -3,13 +3,16 @@
 Users are attached in the order of their traffic, those with most first: they decide most.
 
 Guarantee
----------
-Where the walk is complete without a gap, what it found is the optimum, or nothing keeps the
-capacities.
+    Where the walk is complete without a gap, what it found is the optimum, or nothing keeps the
+    capacities.
 
 Complexity
+    brokers^users nodes at worst; O(channels x brokers) for each touch of a node's user.
+
+References
 ----------
-brokers^users nodes at worst; O(channels x brokers) for each touch of a node's user.
+    A. H. Land, A. G. Doig: An automatic method of solving discrete programming problems.
+    Econometrica 28, 1960.
 """
 
 from __future__ import annotations
@@ -51,6 +54,7 @@ class BranchAndBound:
         self.order: LongArray = np.argsort(-arrays.demand, kind="stable")
         self.tables = build_tables(arrays, self.order)
         self.is_done = False
+        # The walk numbers users in its own order; answers are turned back.
         self._walk = begin_branching(self.tables, known[self.order], value)
 
     @classmethod

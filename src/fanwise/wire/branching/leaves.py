@@ -14,7 +14,7 @@ from fanwise.arrays.jit import kernel
 from fanwise.wire.branching.tables import BranchingTables
 from fanwise.wire.branching.walk import Branching, attach_user, begin_branching, bound_children
 
-SLACK = 1e-10
+NOT_WORTH_BRANCHING = 1e-10
 """Relative: leaves so little below what is to be proven are not worth branching."""
 MOST_NODES = 90_000
 """A bit each: what fits into the size that a certificate may have anyway."""
@@ -52,7 +52,7 @@ def list_nodes(tables: BranchingTables, value: float) -> npt.NDArray[np.bool_] |
         return np.zeros(0, dtype=np.bool_)
     walk = begin_branching(tables, np.zeros(users, dtype=np.int32), np.inf)
     marks = np.zeros(MOST_NODES, dtype=np.bool_)
-    count = mark_nodes(tables, walk, value * (1 - SLACK), marks)
+    count = mark_nodes(tables, walk, value * (1 - NOT_WORTH_BRANCHING), marks)
     return None if count < 0 else marks[:count]
 
 
@@ -76,6 +76,8 @@ def mark_nodes(
     while depth >= 0:
         if walk.following[depth] < 0:
             bound_children(tables, walk, depth)
+            # The walk sorts children by bound, a certificate by id: whoever checks it need not
+            # sort.
             for child in range(brokers):
                 bounds[depth, walk.tried[depth, child]] = walk.bounds[depth, child]
             walk.following[depth] = 0

@@ -130,6 +130,7 @@ def least_table(trees: FloatArray, num_brokers: int, most: int) -> FloatArray:
     masks = np.arange(len(trees))
     sizes = sum(((masks >> b) & 1 for b in range(num_brokers)), np.zeros(len(trees), dtype=int))
     least = np.where(sizes >= np.arange(most + 1)[:, None], trees, np.inf)
+    # Minimum over all supersets: one broker at a time, each set takes over from the one with it.
     for b in range(num_brokers):
         without = masks[(masks >> b) & 1 == 0]
         least[:, without] = np.minimum(least[:, without], least[:, without | (1 << b)])

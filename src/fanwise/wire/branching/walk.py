@@ -13,14 +13,13 @@ import numpy as np
 
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.wire.branching.tables import BranchingTables
 
 DEPTH, NUM_BRANCHED = range(2)
 VALUE, PRUNED = range(2)
 """Indices of counters: depth, and nodes branched; of values: the cost of the best attachment, and
 the least bound of what was left out."""
-ROUNDING = 1e-12
-"""Relative: a branch that is better by less is not better."""
 
 
 class Branching(NamedTuple):
@@ -115,6 +114,7 @@ def branch_on(tables: BranchingTables, walk: Branching, gap: float, patience: in
             walk.following[depth + 1] = -1
             counters[DEPTH] = depth + 1
             continue
+        # Children are sorted: all that are left are bounded by the first of them.
         if is_left and walk.bounds[depth, child] < values[PRUNED]:
             values[PRUNED] = walk.bounds[depth, child]
         walk.following[depth] = -1
@@ -148,6 +148,8 @@ def bound_children(tables: BranchingTables, walk: Branching, depth: int) -> None
             for entry in range(tables.indptr[depth], tables.indptr[depth + 1]):
                 channel = tables.channels[entry]
                 bound += core_with(tables, walk, depth, entry, b) - walk.core[depth, channel]
+        # Insertion sort: equal bounds keep the order of ids, so that the walk is the same
+        # everywhere.
         at = b
         while at > 0 and bounds[at - 1] > bound:
             bounds[at], tried[at] = bounds[at - 1], tried[at - 1]
@@ -165,6 +167,8 @@ def core_with(
     if tables.wants[entry]:
         mask |= 1 << broker
     least = tables.least[tables.needed[channel]]
+    # Users to come may be attached anywhere: their messages cross at least the cheapest tree that
+    # holds the brokers so far, and as many as the subscribers fill.
     total: float = tables.rest_rates[depth + 1, channel] * least[mask]
     total += tables.rates[entry] * least[mask | (1 << broker)]
     for b in range(walk.tried.shape[1]):

@@ -7,7 +7,7 @@ from fanwise.planning.plan import Plan
 from fanwise.wire.explain.plan import explain_plan
 from fanwise.wire.explain.sentences import plan_passages, subscriber_passages
 from fanwise.wire.explain.subscriber import explain_subscriber
-from fanwise.wire.problem import posed_by, read_attachments
+from fanwise.wire.problem import Wiring, read_attachments
 from fanwise.wire.state import make_state
 from fanwise.workload.content import ContentWorkload
 
@@ -15,7 +15,7 @@ from fanwise.workload.content import ContentWorkload
 def explain(workload: ContentWorkload, plan: Plan, subscriber: str | None = None) -> Explanation:
     """Explain a wiring, or one user of it, for programs and for people."""
     plan.check_made_for(workload)
-    problem = posed_by(workload, plan.parameters)
+    problem = Wiring.state_from(workload, plan.parameters)
     state = make_state(problem.arrays, read_attachments(problem.arrays, plan.tables))
     if subscriber is not None:
         one = explain_subscriber(problem, state, subscriber)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fanwise.arrays.tolerance import is_enough
 from fanwise.formatting import ABSENT, number, percent
 from fanwise.planning.explanation import (
     MOST_LISTED,
@@ -41,7 +42,7 @@ def cost_lines(facts: PlanFacts) -> Lines:
         ("of it core", with_share(facts.core, facts.cost)),
         ("access if everybody had the cheapest link", facts.cheapest_access),
     ]
-    if facts.core_steiner is not None and facts.core_steiner < facts.core * (1 - 1e-9):
+    if facts.core_steiner is not None and not is_enough(facts.core_steiner, facts.core):
         saved = share(facts.core - facts.core_steiner, facts.core)
         pairs.append(
             ("core with trees through other brokers", f"{number(facts.core_steiner)} "

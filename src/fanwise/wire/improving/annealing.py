@@ -1,12 +1,16 @@
 """Ruin and recreate with a heat that falls: batches of changes, and the best attachment of all.
 
 Guarantee
----------
-The best attachment costs no more than the start. The same generator gives the same changes.
+    The best attachment costs no more than the start. The same generator gives the same changes.
+
+Complexity
+    At most CHANGES_PER_USER changes for each user; a change prices MOST_DETACHED users at all
+    brokers (see :mod:`fanwise.wire.move_costs`).
 
 References
 ----------
-S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi: Optimization by simulated annealing. Science 220, 1983.
+    S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi: Optimization by simulated annealing. Science 220,
+    1983.
 """
 
 from __future__ import annotations
@@ -74,6 +78,8 @@ class Annealing:
 
         No further change is begun once it has taken ``work``.
         """
+        # Geometric, by what is behind us and not by batches: the end is cold whatever ends the
+        # search.
         heat = self._unit * HOT * (COLD / HOT) ** fraction
         draws = self._random.random((BATCH, NUM_DRAWS))
         before = float(self._ruin.counters[WORK])

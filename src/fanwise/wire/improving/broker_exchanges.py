@@ -4,10 +4,9 @@ What belongs together stays together, so no move of single users finds this. The
 empty: then its users move there together.
 
 Complexity
-----------
-O(users x brokers) to sum up access, then for two brokers O(T B k) at most, with T channels, B
-brokers and k of them on a channel. Most pairs end earlier, where what is left of C2 cannot pay for
-the access.
+    O(users x brokers) to sum up access, then for two brokers O(T B k) at most, with T channels, B
+    brokers and k of them on a channel. Most pairs end earlier, where what is left of C2 cannot pay
+    for the access.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def find_exchange(
     """Search for two brokers to exchange, from a pair on; return the pair after, and the two.
 
     (-1, -1): none before the work reached its limit, or at all. Pairs are numbered row by row.
-    Adds to ``work``, and changes the scratch of the state.
+    Changes ``work``, which it adds to, and the scratch of the state.
     """
     count = len(state.load)
     enough = -LEAST_GAIN * max(state.totals[ACCESS] + state.totals[CORE], 0.0)
@@ -60,6 +59,8 @@ def find_exchange(
             return pair, -1, -1
         one, two = pair // count, pair % count
         work[0] += 1
+        # Two brokers with users come up once, as the smaller id and the larger; an empty one only
+        # as the second.
         if one == two or state.load[one] <= 0 or (state.load[two] > 0 and two < one):
             continue
         if not fits(state.load[one], arrays.capacity[two]):
@@ -67,6 +68,7 @@ def find_exchange(
         if not fits(state.load[two], arrays.capacity[one]):
             continue
         change = access[one, two] - access[one, one] + access[two, one] - access[two, two]
+        # All of C2 saved could not pay for the access.
         if change >= state.totals[CORE]:
             continue
         change += core_change(arrays, state, one, two, enough - change, work)
@@ -81,13 +83,14 @@ def core_change(
 ) -> float:
     """Return the change of C2 if two brokers exchange all users; infinite if not below ``most``.
 
-    Adds to ``work``, and changes the scratch of the state.
+    Changes ``work``, which it adds to, and the scratch of the state.
     """
     count = len(state.load)
     left = state.totals[CORE]
     weights = np.empty(count)
     change = 0.0
     for channel in range(len(state.core_costs)):
+        # ``left`` is C2 of the channels to come, and all that they could save.
         if change - left >= most:
             return np.inf
         left -= state.core_costs[channel]

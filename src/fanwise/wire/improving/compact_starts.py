@@ -5,9 +5,8 @@ both in their order (:func:`fill_in_order`), lets a channel reach a short part o
 brokers are tried from all of them to as few as have room for everybody.
 
 Complexity
-----------
-O(T^2 + users x wants^2) for the row of users, with T channels, and a sample of the users where they
-are many; O(B^2) for each row of B brokers.
+    O(T^2 + users x wants^2) for the row of users, with T channels, and a sample of the users where
+    they are many; O(B^2) for each row of B brokers.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ MOST_CHANNELS = 3000
 """Channels up to which they are; more are taken in the order of their ids."""
 STEP, TIGHT = 0.7, (1.05, 1.0)
 """Room of compact sets, over the traffic of all users: ever less, and at last hardly any more."""
-SLACK = 1.02
+FULLER_THAN_EVEN = 1.02
 """How much fuller than even brokers get, so that the last ones find room."""
 MOST_COMPARED = 64
 """Centres of sets that are looked at to find the closest."""
@@ -70,7 +69,9 @@ def compact_broker_sets(
             near = arrays.core[np.ix_(members, members)]
             row = members[np.argsort(positions_by_likeness(-near))].astype(np.int32)
             held = float(room[members].sum())
-            level = min(1.0, SLACK * demand / held) if held > 0 else 1.0
+            # Brokers are filled evenly, not one to the brim after the other: moves need room
+            # everywhere.
+            level = min(1.0, FULLER_THAN_EVEN * demand / held) if held > 0 else 1.0
             found.append((row, level * room))
         if found:
             yield found

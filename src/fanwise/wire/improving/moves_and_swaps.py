@@ -47,7 +47,7 @@ def swap_users(
 ) -> tuple[int, int]:
     """Let users into the full broker that they would like best, in exchange for one of its users.
 
-    Returns and changes what :func:`move_users` does.
+    Returns what :func:`move_users` does. Changes the state, and adds to ``work``.
     """
     swaps = 0
     for position in range(first, len(order)):
@@ -82,6 +82,7 @@ def swap_user(arrays: WiringArrays, state: State, user: int, work: FloatArray) -
             return False
         tried[i] = other
         work[0] += 2 * moving_work(arrays, state, user) + pricing_work(arrays, state, other)
+        # Made before the other one is priced: what the second move costs depends on the first.
         apply_move(arrays, state, user, target)
         if gain + price_move(arrays, state, other, home) < enough:
             apply_move(arrays, state, other, home)

@@ -4,8 +4,7 @@ Greedy packing gives room to whoever comes first. With the prices that bound C1 
 (:mod:`fanwise.wire.proving.access_prices`), room goes to those who have no good second choice.
 
 Complexity
-----------
-O(users x brokers) for each of a few sweeps of prices.
+    O(users x brokers) for each of a few sweeps of prices.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ def pack_by_prices(arrays: WiringArrays, is_over: Callable[[], bool] = lambda: F
     _, prices = price_brokers(arrays.demand, arrays.access, arrays.capacity, is_over)
     choices = Choices(np.zeros(n, dtype=np.int32), np.full(n, np.inf), np.full(n, np.inf))
     choose_brokers(arrays.access, prices, choices)
+    # Regret: who would lose most by the second choice comes first.
     loss = arrays.demand * (choices.second - choices.first)
     return pack_in_order(arrays, np.argsort(-loss, kind="stable"), prices)
 

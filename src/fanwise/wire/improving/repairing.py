@@ -59,6 +59,7 @@ def swap_out(arrays: WiringArrays, state: State) -> bool:
             if not fits(state.load[target] + less, arrays.capacity[target]):
                 continue
             taken = min(less, excess)
+            # Of swaps that take away as much, the one that fills the other broker least.
             if taken > most or (taken == most and less < spare):
                 user, other, most, spare = one, two, taken, less
     if user < 0:

@@ -7,10 +7,16 @@ before by more than the heat allows is taken back.
 
 Random numbers come from outside, a row of ``NUM_DRAWS`` for each change.
 
+Guarantee
+    A change that is not taken leaves the attachment as it was; capacities hold if they held before.
+
+Complexity
+    That of pricing the users detached at all brokers (see :mod:`fanwise.wire.move_costs`).
+
 References
 ----------
-G. Schrimpf, J. Schneider, H. Stamm-Wilbrandt, G. Dueck: Record breaking optimization results using
-the ruin and recreate principle. Journal of Computational Physics 159, 2000.
+    G. Schrimpf, J. Schneider, H. Stamm-Wilbrandt, G. Dueck: Record breaking optimization results
+    using the ruin and recreate principle. Journal of Computational Physics 159, 2000.
 """
 
 from __future__ import annotations
@@ -102,7 +108,11 @@ def try_changes(
 
 @kernel
 def mix(salt: float, number: int) -> float:
-    """Return a number in [0, 1) that looks random, out of a random one and a whole one."""
+    """Return a number in [0, 1) that looks random, out of a random one and a whole one.
+
+    Changes nothing.
+    """
+    # Kernels draw no random numbers: one draw and an id make as many as are needed.
     mixed = (salt + 0.5) * (number + 1) * 1_000.618033988749895
     return float(mixed - np.floor(mixed))
 
@@ -128,6 +138,7 @@ def choose_users(
     ruin.num_users[0] = 0
     n = len(order)
     user = int(draw[WHO] * n)
+    # The square favours few: small changes are quick and more of them are taken.
     few = 2 + int(draw[COUNT] * draw[COUNT] * (len(ruin.users) - 1))
     first, last = arrays.indptr[user], arrays.indptr[user + 1]
     if draw[KIND] < NEIGHBOURS or first == last:
@@ -204,6 +215,7 @@ def try_change(
     users = ruin.users[:count][order]
     for i in range(count):
         ruin.before[i] = state.broker_of_user[users[i]]
+        # Twice: away from the broker, and to one again.
         ruin.counters[WORK] += 2 * moving_work(arrays, state, users[i])
         apply_move(arrays, state, users[i], -1)
     is_whole = True
@@ -238,6 +250,9 @@ def cheapest_broker(arrays: WiringArrays, state: State, user: int, salt: float) 
     for b in range(len(state.load)):
         if best >= 0 and state.changes[b] >= state.changes[best]:
             continue
+        # Blinks, as in J. Christiaens, G. Vanden Berghe: Slack induction by string removals for
+        # vehicle routing problems. Transportation Science 54(2), 2020. The prime tells pairs of a
+        # user and a broker apart.
         if has_room(arrays, state, user, b) and mix(salt, user + 7919 * b) >= BLINK:
             best = b
     return best

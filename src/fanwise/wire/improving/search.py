@@ -82,6 +82,7 @@ class WiringSearch(Search[IntArray]):
             return self.order
         arrays = self.arrays
         own = arrays.access[np.arange(arrays.num_users), state.broker_of_user]
+        # What C1 alone could save: quick to know for everybody, unlike a price of all moves.
         loss = arrays.demand * (own - cheapest_prices(arrays.access, np.zeros(len(state.load))))
         return np.argsort(-loss, kind="stable")[: int(np.count_nonzero(loss > 0))]
 

@@ -75,6 +75,7 @@ def exchange_brokers(search: WiringSearch) -> None:
     state, pair, misses = search.best_state(), 0, 0
     pairs = search.arrays.num_brokers**2
     access = sum_access(search.arrays, state)
+    # Ends once every pair has been looked at since the last exchange, wherever the round began.
     while misses < pairs and search.work < limit and not search.is_over():
         spent = np.zeros(1)
         most = min(limit - search.work, CALL_WORK)
@@ -102,6 +103,8 @@ def anneal(search: WiringSearch, order: LongArray) -> None:
     arrays = search.arrays
     brokers = np.arange(arrays.num_brokers, dtype=np.int32)
     if not arrays.is_tree:
+        # Fewer brokers make every price quicker to find; empty ones had their chance in the
+        # descents.
         brokers = np.unique(search.answer)
         arrays = keep_brokers(arrays, brokers)
     start = np.searchsorted(brokers, search.answer).astype(np.int32)

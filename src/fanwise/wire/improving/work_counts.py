@@ -26,6 +26,8 @@ def pricing_work(arrays: WiringArrays, state: State, user: int) -> float:
         if broker >= 0 and state.subscribers[channel, broker] == 1:
             work += (count - state.sizes[channel, 0] + 1) * joining_work(arrays, state, channel)
         else:
+            # Joins that were priced since the channel last changed are remembered, and cost
+            # nothing.
             unknown = 0
             for b in range(count):
                 if np.isnan(state.join_costs[channel, b]) and not state.inside[channel, b]:

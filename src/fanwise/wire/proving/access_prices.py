@@ -7,17 +7,15 @@ time, each to the best value given the others, which never lowers the bound. Wit
 broker that comes close to the optimum of the dual.
 
 Guarantee
----------
-A lower bound on C1 under capacities, whatever the prices.
+    A lower bound on C1 under capacities, whatever the prices.
 
 Complexity
-----------
-O(users x brokers) for a sweep over all prices, of which there are ``MAX_SWEEPS`` at most.
+    O(users x brokers) for a sweep over all prices, of which there are ``MAX_SWEEPS`` at most.
 
 References
 ----------
-A. M. Geoffrion: Lagrangean relaxation for integer programming. Mathematical Programming Study 2,
-1974.
+    A. M. Geoffrion: Lagrangean relaxation for integer programming. Mathematical Programming Study
+    2, 1974.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 
 MAX_SWEEPS = 60
-LEAST_GAIN = 1e-6
+LEAST_RISE = 1e-6
 """Relative: sweeps that raise the bound by less are the last."""
 
 
@@ -66,7 +64,7 @@ def price_brokers(
         if is_over() or not sweep_prices(demand, access, capacity, prices, choices):
             break
         raised = weigh_choices(demand, capacity, prices, choices)
-        is_done = raised <= bound * (1 + LEAST_GAIN)
+        is_done = raised <= bound * (1 + LEAST_RISE)
         bound = max(bound, raised)
         if is_done:
             break
@@ -151,6 +149,7 @@ def sweep_prices(
     worth, who = np.empty(num_users), np.empty(num_users, dtype=np.int64)
     is_changed = False
     for b in range(len(prices)):
+        # A free broker that holds its load has its best price already.
         if prices[b] == 0 and load[b] <= capacity[b]:
             continue
         count = 0
@@ -180,6 +179,8 @@ def clearing_price(worth: FloatArray, who: LongArray, demand: FloatArray, capaci
     if total <= capacity:
         return 0.0
     total = 0.0
+    # The dual is concave and piecewise linear in one price: it rises while those who stay overload
+    # the broker, so that its top is where the first who does not fit leaves.
     for at in np.argsort(-worth):
         total += demand[who[at]]
         if total > capacity:
@@ -205,6 +206,8 @@ def change_price(
     prices[broker] = price
     for user in range(len(demand)):
         offered = access[user, broker] + price
+        # Whoever has this broker as first or second choice, before or after; all others keep
+        # theirs.
         is_concerned = (
             choices.broker[user] == broker
             or offered < choices.second[user]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from fanwise.arrays.csr import FloatArray
 from fanwise.planning.problem import Bound, Run
 from fanwise.planning.proof import Proof
-from fanwise.wire.branching.leaves import SLACK, find_leaves
+from fanwise.wire.branching.leaves import NOT_WORTH_BRANCHING, find_leaves
 
 if TYPE_CHECKING:
     from fanwise.wire.bounds import BoundParts, Duals
@@ -88,7 +88,7 @@ def prove_by_search(
         Whether the value may be claimed where its leaves are too many; what can be checked is
         less then, and the certificate says so.
     """
-    if by_prices.value >= value * (1 - SLACK):
+    if by_prices.value >= value * (1 - NOT_WORTH_BRANCHING):
         return Bound(value, by_prices.proof)
     found, marks = find_leaves(branching.tables, value, by_prices.value)
     proof = by_prices.proof

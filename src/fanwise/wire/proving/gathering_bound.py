@@ -10,17 +10,15 @@ channel's subscribers fill. Prices on brokers account for capacities. Over chann
 bounds add up; that a subscriber is attached to one broker for all its channels is left out.
 
 Guarantee
----------
-A lower bound on C1 + C2 under capacities, by spanning trees, Steiner trees or the one tree.
+    A lower bound on C1 + C2 under capacities, by spanning trees, Steiner trees or the one tree.
 
 Complexity
-----------
-O(users x brokers^3) for each channel and share at most; in practice far less.
+    O(users x brokers^3) for each channel and share at most; in practice far less.
 
 References
 ----------
-R. T. Wong: A dual ascent approach for Steiner tree problems on a directed graph. Mathematical
-Programming 28, 1984.
+    R. T. Wong: A dual ascent approach for Steiner tree problems on a directed graph. Mathematical
+    Programming 28, 1984.
 """
 
 from __future__ import annotations
@@ -103,6 +101,7 @@ def gathering_bound(
         asked = share * prices
         stars = np.full((arrays.num_channels, arrays.num_brokers), -np.inf)
         gathered = np.ones(arrays.num_channels)
+        # Each channel keeps the share that is best for it: bounds of channels add up.
         for core_share in CORE_SHARES[:left]:
             parts = np.minimum(core_share * spent, link) / link if link > 0 else np.ones(len(spent))
             found = star_costs(indptr, users, arrays.access, asked, arrays.core, parts)
@@ -192,6 +191,8 @@ def ascend(access: FloatArray, core: FloatArray, owed: FloatArray) -> None:
     while is_raised:
         is_raised = False
         for user in range(users):
+            # The bound is for a publisher at the cheapest broker, so that raising what is owed from
+            # any other one would not raise it.
             root = np.argmin(owed)
             if not reaching[user, root]:
                 size = find_reaching(access[user], core, reaching[user], queue)
@@ -240,6 +241,8 @@ def raise_price(
 
     Changes ``access``, ``core`` and ``owed``.
     """
+    # What a user pays more is limited by what is left of every link into the set that reaches it:
+    # remaining costs never fall below 0, which keeps the dual feasible (Wong).
     least = np.inf
     for b in range(len(access)):
         if not reaching[b]:

@@ -7,17 +7,15 @@ the cost of the first k - 1 links of Kruskal's algorithm without those, for ever
 some U is taken.
 
 Guarantee
----------
-A lower bound on spanning trees, and on Steiner trees, which hold k brokers and maybe others.
+    A lower bound on spanning trees, and on Steiner trees, which hold k brokers and maybe others.
 
 Complexity
-----------
-O(brokers^3) times the number of radii; O(brokers^2) above ``MOST_BROKERS`` brokers.
+    O(brokers^3) times the number of radii; O(brokers^2) above ``MOST_BROKERS`` brokers.
 
 References
 ----------
-J. B. Kruskal: On the shortest spanning subtree of a graph and the traveling salesman problem.
-Proceedings of the American Mathematical Society 7, 1956.
+    J. B. Kruskal: On the shortest spanning subtree of a graph and the traveling salesman problem.
+    Proceedings of the American Mathematical Society 7, 1956.
 """
 
 from __future__ import annotations
@@ -105,6 +103,7 @@ def first_links(
     for link in range(len(links.cost)):
         if end + 1 >= len(totals):
             break
+        # Links come by rising cost, as Kruskal's algorithm takes them.
         if reach[link] > radius:
             continue
         if join_sets(parent, links.low[link], links.high[link]):

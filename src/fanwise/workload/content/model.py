@@ -208,7 +208,7 @@ class ContentWorkload:
         return digest.hexdigest()
 
     def _arrays(self) -> list[tuple[str, npt.NDArray[Any]]]:
-        """Every array with a name, in a fixed order; those of a part by its fields."""
+        """Return every array with a name, in a fixed order; those of a part by its fields."""
         found: list[tuple[str, npt.NDArray[Any]]] = []
         for name in self.__dataclass_fields__:
             value = getattr(self, name)

@@ -1,4 +1,4 @@
-"""What nodes of generated overlays have besides interests: topics' rates, places in a network."""
+"""What nodes of generated overlays have besides interests: topics' rates, network positions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUM_REGIONS = 12
 MOST_DIMS = 16
 
 _RATE_TAIL, _RATE_HEAD = 2.5, 1.0
-_PULL = 0.5  # of popularity on a topic's place among the rates
+_PULL = 0.5  # of popularity on a topic's rank among the rates
 _NOISE = 1.5
 _REGION_SPREAD = 0.03  # standard deviation around a region's centre; the space has sides of 1
 
@@ -50,7 +50,7 @@ def draw_regions(count: int, rng: np.random.Generator) -> IntArray:
     return np.asarray(chosen, dtype=np.int32)
 
 
-def place_nodes(regions: IntArray, dims: int, rng: np.random.Generator) -> FloatArray | None:
+def draw_positions(regions: IntArray, dims: int, rng: np.random.Generator) -> FloatArray | None:
     """Draw coordinates: normal around the centre of each node's region, or None for no dimension.
 
     Centres are uniform in the unit cube. Distances inside a region are far below those between

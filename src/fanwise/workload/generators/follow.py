@@ -19,9 +19,9 @@ from fanwise.progress import SILENT, Progress
 from fanwise.workload.generators.activity import (
     PERIOD_SECONDS,
     check_message_bytes,
+    draw_positions,
     draw_rates,
     draw_regions,
-    place_nodes,
 )
 from fanwise.workload.generators.follow_kernels import ATTEMPTS, grow_links, inherit_regions
 from fanwise.workload.generators.laws import power_law_counts
@@ -74,7 +74,7 @@ def follow(
         Share of a user's links after its first that go to somebody whom one already linked to has
         linked to.
     net_dims
-        Dimensions of the network space users are placed in, mostly near someone they follow; 0: no
+        Dimensions of the network space users are in, mostly near someone they follow; 0: no
         positions.
     message_bytes
         Size of every message.
@@ -97,12 +97,12 @@ def follow(
         raise ParameterError("mean_followings", f"from 0 to {most:g} for {among}", mean_followings)
 
     check_message_bytes(message_bytes)
-    for_links, for_returns, for_ids, for_rates, for_places = np.random.default_rng(seed).spawn(5)
+    for_links, for_returns, for_ids, for_rates, for_positions = np.random.default_rng(seed).spawn(5)
     links = _grow(nodes, mean_followings, returned, clustering, for_links, progress)
     follower, followee = _return_links(links, returned, for_returns)
-    regions = draw_regions(nodes, for_places)
-    inherit_regions(links.starts, links.targets, for_places.random(nodes) < _STAY_SHARE, regions)
-    positions = place_nodes(regions, net_dims, for_places)
+    regions = draw_regions(nodes, for_positions)
+    inherit_regions(links.starts, links.targets, for_positions.random(nodes) < _STAY_SHARE, regions)
+    positions = draw_positions(regions, net_dims, for_positions)
     user_of = for_ids.permutation(nodes).astype(np.int32)
     names = numbered_names("u", nodes)
     topic = user_of[followee]

@@ -88,7 +88,7 @@ def average_cells(
     at = np.zeros(dims)
     for column in range(num_columns):
         for line in range(num_lines):
-            weight = place_line(column, line, cells_of_axis, nodes, weights, at)
+            weight = choose_line(column, line, cells_of_axis, nodes, weights, at)
             for i in range(len(constant)):
                 a, b, c = restrict_to_line(constant[i], linear[i], square[i], at)
                 start, end, start_again = positive_part(a, b, c)
@@ -101,7 +101,7 @@ def average_cells(
 
 
 @kernel
-def place_line(
+def choose_line(
     column: int,
     line: int,
     cells_of_axis: LongArray,

@@ -4,8 +4,8 @@
    Sec. VI, workload set #3.
 
 The cells' popularity is Zipfian with exponent 0.5, in random order; the width along each axis comes
-from a set, by the same law. Interests and places are independent. The paper states neither extent
-nor widths nor places: an extent of 25,000 and widths up to 6,000 give bandwidths of the order of
+from a set, by the same law. Interests and positions are independent. The paper states no extent,
+widths or positions: an extent of 25,000 and widths up to 6,000 give bandwidths of the order of
 its Table II.
 """
 
@@ -57,7 +57,7 @@ def grid(
     width_exponent
         Of the Zipf law of the widths.
     locations
-        Different places in the network.
+        Different positions in the network.
     extent
         Side of the event space.
     event_dims

@@ -96,7 +96,7 @@ def groups(
     popularity = generalise(topics, popularity, GENERALISATION[broad_interests])
     region = _deal_regions(subscribers, rng)
     topic = _choose_topics(topics, popularity, region, rng)
-    positions, publisher = _place(asked, region, rng)
+    positions, publisher = _draw_positions(asked, region, rng)
     origin = {
         "generator": "groups",
         "interest_skew": interest_skew,
@@ -251,13 +251,13 @@ def _choose_topics(
     return topic
 
 
-def _place(
+def _draw_positions(
     setup: Setup, region: LongArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return where subscribers are and the publisher is; measured places are cut 4 : 1 : 4."""
+    """Return where subscribers are and the publisher is; measured positions are cut 4 : 1 : 4."""
     nodes = setup.nodes()
     if nodes is not None:
-        return _place_on_nodes(nodes, region, rng)
+        return _draw_from_nodes(nodes, region, rng)
     dims = setup.dims
     centres = np.zeros((len(REGIONS), dims))
     centres[:, : min(dims, 2)] = CENTRES[:, : min(dims, 2)]
@@ -269,7 +269,7 @@ def _place(
     return cities[region, city] + noise, centres[1]
 
 
-def _place_on_nodes(
+def _draw_from_nodes(
     nodes: FloatArray, region: LongArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     centred = nodes - nodes.mean(axis=0)

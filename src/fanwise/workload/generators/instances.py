@@ -24,8 +24,8 @@ from fanwise.workload.content.latency import path_latencies
 from fanwise.workload.generators.networks import (
     PLACEMENTS,
     build_tree,
-    order_by_place,
-    place_brokers,
+    choose_broker_positions,
+    order_by_position,
     read_coordinates,
 )
 
@@ -52,7 +52,7 @@ class Setup:
     network_dims
         Dimensions of the network space; None: 5, or those of the coordinates.
     coordinates
-        A file of measured network coordinates to take all places from.
+        A file of measured network coordinates to take all positions from.
     alpha, max_delay, lbf, lbf_max
         What the instance is meant for. Factors left out are the paper's, or if brokers cannot
         hold them the least possible.
@@ -100,7 +100,7 @@ class Setup:
         return desired, highest
 
     def nodes(self) -> FloatArray | None:
-        """Return measured places, if a file of them was given."""
+        """Return measured positions, if a file of them was given."""
         if self.coordinates is None:
             return None
         nodes = read_coordinates(self.coordinates)
@@ -121,7 +121,7 @@ class Setup:
 
 @dataclass(frozen=True, eq=False)
 class Audience:
-    """Subscribers before there are brokers: rectangles, places, and where events come from."""
+    """Subscribers before there are brokers: rectangles, positions, and where events come from."""
 
     lo: FloatArray
     hi: FloatArray
@@ -155,7 +155,7 @@ def make_instance(
         No drawing of brokers holds the maximum factor that was asked for.
     """
     _, highest = setup.factors(*factors)
-    order = order_by_place(audience.positions)
+    order = order_by_position(audience.positions)
     tries: list[tuple[float, int]] = []
     with progress.step("Placing brokers", total=ATTEMPTS) as step:
         for attempt in range(ATTEMPTS):
@@ -197,7 +197,7 @@ def equal_shares(parent: IntArray) -> FloatArray:
 
 def _draw(audience: Audience, setup: Setup, order: IntArray, attempt: int) -> ContentWorkload:
     rng = np.random.default_rng([setup.seed, 1, attempt])
-    brokers = place_brokers(
+    brokers = choose_broker_positions(
         setup.placement, setup.brokers, audience.positions, order, audience.publisher, rng
     )
     parent = build_tree(brokers, audience.publisher, setup.out_degree)

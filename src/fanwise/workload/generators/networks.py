@@ -63,7 +63,7 @@ def _find_axes(header: list[str]) -> list[int]:
     return [header.index(name) for name in _AXIS_NAMES if name in header]
 
 
-def place_brokers(
+def choose_broker_positions(
     placement: str,
     count: int,
     positions: FloatArray,
@@ -71,7 +71,7 @@ def place_brokers(
     publisher: FloatArray,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Choose where brokers stand.
+    """Return where brokers stand.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def place_brokers(
         One of :data:`PLACEMENTS`.
     order
         Subscribers with neighbours next to each other: brokers like subscribers are drawn from
-        equally long stretches of it, so that every place gets its share of them.
+        equally long stretches of it, so that every region gets its share of them.
     """
     if placement not in PLACEMENTS:
         raise ParameterError("placement", f"one of {', '.join(PLACEMENTS)}", placement)
@@ -91,7 +91,7 @@ def place_brokers(
     return chosen if placement == "like" else (chosen + publisher) / 2
 
 
-def order_by_place(positions: FloatArray) -> IntArray:
+def order_by_position(positions: FloatArray) -> IntArray:
     """Order points so that neighbours in space are mostly neighbours in the order.
 
     Halving along the widest axis, over and over: the leaves of a k-d tree from left to right.

@@ -22,9 +22,9 @@ from fanwise.progress import SILENT, Progress
 from fanwise.workload.generators.activity import (
     PERIOD_SECONDS,
     check_message_bytes,
+    draw_positions,
     draw_rates,
     draw_regions,
-    place_nodes,
 )
 from fanwise.workload.generators.laws import draw_strata
 from fanwise.workload.topic import TopicWorkload
@@ -75,7 +75,7 @@ def expo(
     size_exponent
         Of the power law.
     net_dims
-        Dimensions of the network space nodes are placed in; 0: no positions.
+        Dimensions of the network space nodes are in; 0: no positions.
     message_bytes
         Size of every message.
     seed
@@ -227,8 +227,8 @@ def _generate(
 ) -> TopicWorkload:
     check_message_bytes(message_bytes)
     # Streams of their own: positions or another law of popularity leave the sizes as they are.
-    for_sizes, for_topics, for_rates, for_places = np.random.default_rng(seed).spawn(4)
-    positions = place_nodes(draw_regions(nodes, for_places), net_dims, for_places)
+    for_sizes, for_topics, for_rates, for_positions = np.random.default_rng(seed).spawn(4)
+    positions = draw_positions(draw_regions(nodes, for_positions), net_dims, for_positions)
     wanted = sizes.draw(nodes, for_sizes)
     topic = draw_different(wanted, log_weights, for_topics, progress)
     num_topics = len(log_weights)

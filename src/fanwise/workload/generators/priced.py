@@ -1,4 +1,4 @@
-"""What the generators for wiring share: places, the prices of links, channels and capacities."""
+"""What the generators for wiring share: positions, the prices of links, channels and capacities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fanwise.arrays.csr import FloatArray, LongArray
+from fanwise.arrays.tolerance import ROUNDING
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.content import ContentWorkload
@@ -157,7 +158,7 @@ def make_priced(
 def draw_prices(
     subscribers: int, brokers: int, prices: Prices, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None]:
-    """Return places of users and brokers, and tables of costs where distances do not tell them."""
+    """Return positions of users and brokers, and tables of costs where distances tell none."""
     if prices.cost_law == "uniform":
         if subscribers * brokers > MOST_COSTS:
             must = f"euclidean where a table would have more than {MOST_COSTS:,} costs"
@@ -169,8 +170,8 @@ def draw_prices(
     positions, broker_positions = rng.random((subscribers, 2)), rng.random((brokers, 2))
     if prices.core_ratio == 1:
         return positions, broker_positions, None, None
-    apart = broker_positions[:, None] - broker_positions[None]
-    return positions, broker_positions, None, prices.core_ratio * np.sqrt((apart**2).sum(axis=2))
+    offsets = broker_positions[:, None] - broker_positions[None]
+    return positions, broker_positions, None, prices.core_ratio * np.sqrt((offsets**2).sum(axis=2))
 
 
 def fits_evenly(demand: FloatArray, capacity: FloatArray) -> bool:
@@ -181,7 +182,7 @@ def fits_evenly(demand: FloatArray, capacity: FloatArray) -> bool:
     filled = [-float(room) for room in capacity]
     heapq.heapify(filled)
     for needed in np.sort(demand)[::-1].tolist():
-        if needed > -filled[0] * (1 + 1e-12):
+        if needed > -filled[0] * (1 + ROUNDING):
             return False
         heapq.heapreplace(filled, filled[0] + needed)
     return True

@@ -1,11 +1,11 @@
-"""Few interests, each wanted from few places: subscriptions to news feeds [1]_.
+"""Few interests, each wanted from few locations: subscriptions to news feeds [1]_.
 
 .. [1] Yu, Agarwal, Yang: Subscriber assignment for wide-area content-based publish/subscribe,
    Sec. VI, workload set #2, after Liu, Ramasubramanian and Sirer's study of RSS.
 
 Popularity of the interests is Zipfian with exponent 0.5. An interest is a random unit square, and
-its subscribers are spread evenly over ten places of its own. The paper states neither the extent of
-the event space nor the places: a side of 4,000 gives bandwidths of the order of its Table II.
+its subscribers are spread evenly over ten locations of its own. The paper states neither the extent
+of the event space nor the locations: a side of 4,000 gives bandwidths of the order of its Table II.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def rss(
     progress: Progress = SILENT,
     **setup: Any,
 ) -> ContentWorkload:
-    """Generate subscriptions to a few feeds from a few places each.
+    """Generate subscriptions to a few feeds from a few locations each.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def draw_zipf(count: int, ranks: int, exponent: float, rng: np.random.Generator)
 def draw_points(
     setup: Setup, count: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Draw places and the publisher's: uniform with the publisher in the middle, or measured.
+    """Draw locations and the publisher's: uniform with the publisher in the middle, or measured.
 
     Measured ones are drawn without repetition while there are enough; the publisher is the node
     nearest to their mean.

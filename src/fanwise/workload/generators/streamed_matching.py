@@ -133,7 +133,7 @@ def deal_stubs(stubs: LongArray, rng: np.random.Generator) -> Deal:
 def fill_rows(deal: Deal, indptr: LongArray, topics: IntArray) -> None:
     """Find the topics of consecutive subscribers, ascending for each.
 
-    ``indptr`` is their stretch of the whole graph's row starts; ``topics`` has room for the rows.
+    ``indptr`` is their stretch of the whole graph's row starts; ``topics`` holds the rows.
     Changes ``topics``.
     """
     for position in range(indptr[-1] - indptr[0]):

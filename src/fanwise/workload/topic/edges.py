@@ -70,19 +70,19 @@ def workload_of_edges(
 
 
 def _number_names(first: pa.Array, second: pa.Array) -> tuple[pa.Array, LongArray]:
-    """Return the different names in code-point order, and the place of each end's among them."""
+    """Return the different names in code-point order, and the rank of each end's among them."""
     if first.type != second.type:
         first, second = first.cast(pa.large_string()), second.cast(pa.large_string())
     ends = pc.dictionary_encode(pa.concat_arrays([first, second]))
     names = ends.dictionary.cast(pa.large_string())
     order = pc.sort_indices(names)  # Arrow compares the bytes of UTF-8
-    place = np.empty(len(names), dtype=np.int64)
-    place[order.to_numpy()] = np.arange(len(names))
-    return names.take(order), place[ends.indices.to_numpy()]
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[order.to_numpy()] = np.arange(len(names))
+    return names.take(order), rank[ends.indices.to_numpy()]
 
 
 def _renumber(users: LongArray, num_users: int) -> tuple[LongArray, LongArray]:
-    """Return the different users in order, and the place of each user among them."""
+    """Return the different users in order, and the rank of each user among them."""
     is_there = np.zeros(num_users, dtype=np.bool_)
     is_there[users] = True
     return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[users]

@@ -81,9 +81,13 @@ function gap(shown) {
 
 function input(status, rate) {
   const found = status.input;
-  const isQuiet = found.lag > Math.max(60, status.windows.length);
-  return tile("Lag", [seconds(found.lag), isQuiet ? make("span", { class: "after" }, chip("warn", "quiet")) : null],
-    make("p", { class: "small" }, `${number(found.events)} events${rate === null ? "" : `, ${number(Math.round(rate))} a second now`}`),
+  // Events of long ago that come now are a replay, and no lag.
+  const isReplay = found.lag !== null && found.lag > 2 * status.windows.length && found.idle < 60;
+  const isQuiet = found.idle > Math.max(60, status.windows.length);
+  const figure = found.lag === null ? "–" : seconds(isReplay ? found.idle : found.lag);
+  const age = isReplay ? `events of ${seconds(found.lag)} ago` : `last input ${seconds(found.idle)} ago`;
+  return tile("Lag", [figure, isQuiet ? make("span", { class: "after" }, chip("warn", "quiet")) : null],
+    make("p", { class: "small" }, `${age}; ${number(found.events)} events${rate === null ? "" : `, ${number(Math.round(rate))} a second now`}`),
     make("p", { class: "small" }, [
       `${number(found.late)} late · ${number(found.bad)} bad · ${bytes(found.backlog)} waiting · ${plural(found.subscriptions, "subscription")}`]));
 }
@@ -93,7 +97,7 @@ export function showParts(status) {
     PARTS[name] ?? name, trouble ? "bad" : "good", trouble || "well"));
   const outputs = status.outputs.map((one) => output(one, status));
   const troubles = Object.values(status.parts).filter(Boolean).length
-    + status.outputs.filter((one) => one.error).length;
+    + status.outputs.filter((one) => waitingFor(one, status)?.error).length;
   find("parts-note").replaceChildren(troubles
     ? chip("bad", plural(troubles, "thing needs", "things need") + " a look") : chip("good", "all well"));
   find("parts-body").replaceChildren(
@@ -101,7 +105,13 @@ export function showParts(status) {
     make("h3", {}, "Outputs"),
     outputs.length ? make("ul", { class: "parts" }, outputs)
       : make("p", { class: "small" }, status.mode === "dry-run"
-        ? "In mode dry-run no output is told anything." : "None are configured: nobody is told what is in force."));
+        ? "In mode dry-run no output is told anything." : "None are configured: nobody is told what is in force."),
+    status.dead_letters ? make("p", { class: "small" }, chip("warn", plural(status.dead_letters, "delivery", "deliveries")), " given up; /api/v1/dead-letters lists why.") : "");
+}
+
+// What an output has yet to confirm, with the error of the last attempt.
+function waitingFor(output, status) {
+  return status.applying.flatMap((one) => one.waiting).find((one) => one.output === output.name);
 }
 
 function part(name, kind, text, more = null) {
@@ -111,12 +121,12 @@ function part(name, kind, text, more = null) {
 
 function output(one, status) {
   const [kind, name] = split(one.name);
-  if (one.error) return part(name, "bad", `attempt ${one.attempts} failed: ${one.error}`);
-  const isApplied = status.applying.some((item) => item.hash !== one.hash);
+  const waiting = waitingFor(one, status);
+  if (waiting?.error) return part(name, "bad", `attempt ${waiting.attempts} failed: ${waiting.error}`);
   const more = one.epoch === null ? null
     : make("div", { class: "small" }, `${kind}, epoch ${one.epoch}, `, one.hash ? hashText(one.hash, 8) : "nothing in force");
-  if (isApplied && !one.is_current) return part(name, "wait", "is being told", more);
-  if (one.is_current) return part(name, "good", status.in_force ? "follows what is in force" : "knows that nothing is in force", more);
+  if (waiting) return part(name, "wait", "is being told", more);
+  if (!one.is_behind) return part(name, "good", status.in_force ? "follows what is in force" : "knows that nothing is in force", more);
   return part(name, one.epoch === null ? "wait" : "warn", one.epoch === null ? "was not told anything yet" : "does not surely know what is in force", more);
 }
 

@@ -18,7 +18,7 @@ from fanwise.select.explain.plan import explain_plan
 from fanwise.select.explain.sentences import reason
 from fanwise.select.explain.topic import explain_topic
 from fanwise.select.greedy_curve import greedy_curve
-from fanwise.select.problem import posed_by, served_topics
+from fanwise.select.problem import Selection, served_topics
 
 METRICS = ("binary", "fractional")
 
@@ -33,7 +33,7 @@ def solve(instance, metric, algorithm="greedy", capacity="40%"):
 def read(workload, plan):
     """The problem, and which topics are served."""
     served = served_topics(plan.tables["topics"], workload.num_topics)
-    return posed_by(workload, plan.parameters), served
+    return Selection.state_from(workload, plan.parameters), served
 
 
 def served_of(plan):

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.cli.test_provision_engines import run
 from tests.oracles import provision_money_oracle as oracle
 from tests.oracles import provision_oracle
 from tests.provision.breaks import add_an_idle_machine, place, rows_of
 from tests.provision.small_machines import PERIOD, machine, pose
-from tests.provision.test_streamed_cli import run
 from tests.provision.test_verify_in_chunks import little_memory as little_memory
 from tests.provision.test_verify_in_chunks import map_and_read, save_in_parts, shuffle
 from tests.provision.test_verify_in_chunks import tiny as tiny
@@ -27,7 +27,7 @@ from fanwise.provision.explain import placement as placements
 from fanwise.provision.explain.explain import explain
 from fanwise.provision.explain.money import split_by_machine, split_by_part, split_by_subscriber
 from fanwise.provision.explain.placement import read_placement
-from fanwise.provision.problem import posed_by
+from fanwise.provision.problem import Provisioning
 from fanwise.report.plans import plan_section
 
 ALGORITHMS = ("gsp+ffbp", "rsp+ffbp", "gsp+cbp", "best+best")
@@ -266,7 +266,7 @@ def test_why_a_topic_is_split():
 def test_rent_of_an_idle_machine_is_nobodys():
     plan = plan_with([(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 1, 3)], capacity=100)
     idle = add_an_idle_machine(plan)
-    problem = posed_by(plan.source, plan.parameters)
+    problem = Provisioning.state_from(plan.source, plan.parameters)
     placement = read_placement(problem, idle)
     shared = split_by_subscriber(placement, split_by_part(placement)).total.sum()
     rows = rows_of(idle)

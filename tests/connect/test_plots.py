@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 
 import fanwise as fw
 from fanwise.connect.arrays import NO_EDGES, as_edges
-from fanwise.connect.layout import place_nodes
+from fanwise.connect.layout import lay_out_nodes
 from fanwise.connect.plots import MAX_BARS, MAX_DRAWN_NODES
 from fanwise.connect.problem import edges_of
 from fanwise.connect.structure import overlay_of
@@ -88,15 +88,15 @@ def test_empty_overlays_have_pictures(pairs):
 
 def test_places_are_apart_and_repeatable():
     edges = as_edges([(0, 1), (1, 2), (2, 0), (2, 3), (5, 6)])
-    places = place_nodes(9, edges)
-    assert np.array_equal(places, place_nodes(9, edges))
-    assert places.min() >= 0
-    assert places.max() <= 1
-    apart = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
-    assert apart[~np.eye(9, dtype=bool)].min() > 0.01
-    linked = [apart[u, v] for u, v in edges]
-    assert np.mean(linked) < apart[[0, 1, 3, 0], [5, 6, 5, 6]].mean()
+    positions = lay_out_nodes(9, edges)
+    assert np.array_equal(positions, lay_out_nodes(9, edges))
+    assert positions.min() >= 0
+    assert positions.max() <= 1
+    distances = np.hypot(*(positions[:, None] - positions).transpose(2, 0, 1))
+    assert distances[~np.eye(9, dtype=bool)].min() > 0.01
+    linked = [distances[u, v] for u, v in edges]
+    assert np.mean(linked) < distances[[0, 1, 3, 0], [5, 6, 5, 6]].mean()
     alone = [4, 7, 8]
-    assert places[alone, 1].max() < places[[0, 1, 2, 3, 5, 6], 1].min()
-    assert place_nodes(0, NO_EDGES).shape == (0, 2)
-    assert len(np.unique(place_nodes(90, NO_EDGES), axis=0)) == 90
+    assert positions[alone, 1].max() < positions[[0, 1, 2, 3, 5, 6], 1].min()
+    assert lay_out_nodes(0, NO_EDGES).shape == (0, 2)
+    assert len(np.unique(lay_out_nodes(90, NO_EDGES), axis=0)) == 90

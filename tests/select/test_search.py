@@ -14,6 +14,7 @@ from fanwise.planning.problem import Run
 from fanwise.progress import Step
 from fanwise.select import best
 from fanwise.select import search as searching
+from fanwise.select.greedy import greedy
 from fanwise.select.problem import METRICS, Selection
 from fanwise.select.proving import branching
 from fanwise.select.relaxing.tightening import plain_relaxation
@@ -93,7 +94,7 @@ def test_what_would_not_end_in_time_is_not_begun(monkeypatch):
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     problem = question()
     search = begin(problem, 100.0)
-    with search.working(10):
+    with search.spending(10):
         now[0] += 20.0  # two seconds a sweep
     assert search.has_time_for(40 - CERTIFICATE_SWEEPS - 1)
     assert not search.is_over()
@@ -111,7 +112,7 @@ def test_the_certificate_keeps_its_time(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     search = begin(question(), 100.0)
-    with search.working(10):
+    with search.spending(10):
         now[0] += 10.0
     now[0] = 100.0 - CERTIFICATE_SWEEPS - 0.5
     assert not search.is_over()
@@ -137,3 +138,33 @@ def test_a_time_limit_is_heeded_by_the_tree_search(monkeypatch, algorithm, limit
     plan.verify()
     assert plan.stopped == "limit"
     assert plan.seconds["total"] < 60
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_greedy_run_that_is_late_serves_nothing_more(metric):
+    problem = question(metric)
+    assert len(greedy(problem, np.zeros(1, dtype=np.bool_)).order) == len(greedy(problem).order) > 0
+    assert len(greedy(problem, np.ones(1, dtype=np.bool_)).order) == 0
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_large_question_gets_a_plan_whatever_the_time_limit(monkeypatch, metric):
+    monkeypatch.setattr(best, "QUICK_PAIRS", 0)
+    monkeypatch.setattr(searching, "QUICK_PAIRS", 0)
+    problem = question(metric)
+    monkeypatch.setattr(best, "OVERTIME", 60.0)  # more than greedy takes
+    plan = problem.solve("best", time_limit=0.0)
+    plan.verify()
+    assert plan.objective >= problem.solve("greedy").objective
+    assert plan.stopped == "limit"
+
+    def start_late(problem, is_late):
+        is_late[0] = True
+        return greedy(problem, is_late)
+
+    monkeypatch.setattr(best, "greedy", start_late)
+    plan = problem.solve("best", time_limit=0.0)
+    plan.verify()
+    assert plan.objective == problem.solve("cheapest").objective > 0
+    assert plan.bound < problem.trivial_bound()
+    assert plan.stopped == "limit"
