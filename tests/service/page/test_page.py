@@ -8,6 +8,7 @@ import re
 import threading
 
 import pytest
+from tests.service.networks import write_network
 from tests.service.services import EVENTS, PAIRS, close_hour
 
 from fanwise.service.page.files import Page
@@ -193,11 +194,7 @@ def test_search_explains_topics_and_subscribers(visits):
 
 
 def test_names_are_never_read_as_html(visits, tmp_path):
-    folder = tmp_path / "offload"
-    folder.mkdir()
-    (folder / "ports.csv").write_text('node,host,port\n"<img src=x onerror=window.hacked=1>",h,1\n')
-    links = [[HOSTILE[0], HOSTILE[1], HOSTILE]]
-    (folder / "network.json").write_text(json.dumps({"links": links}))
+    folder = write_network(tmp_path / "offload", [(HOSTILE[0], HOSTILE[1], HOSTILE)])
     pairs = [*PAIRS, *((f"{name} <b>fan</b>", name) for name in HOSTILE)]
     visit = visits(hours=0, pairs=pairs, server={"network": str(folder)}, decide={"capacity": 90})
     close_hour(visit.clients.service, 0, EVENTS | dict.fromkeys(HOSTILE, 3))
@@ -404,10 +401,7 @@ def violations(page):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(visits, scheme, tmp_path):
-    folder = tmp_path / "offload"
-    folder.mkdir()
-    (folder / "ports.csv").write_text("node,host,port\na,h,1\nb,h,2\n")
-    (folder / "network.json").write_text(json.dumps({"links": [["a", "b", ["news"]]]}))
+    folder = write_network(tmp_path / "offload", [("a", "b", ["news"])], [("news", "a")])
     visit = visits(context={"color_scheme": scheme}, server={"network": str(folder)})
     service = visit.clients.service
     service.executor.wait(service.executor.approve(pending(visit).hash, "test").epoch, 20)

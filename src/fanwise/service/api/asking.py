@@ -26,7 +26,7 @@ from fanwise.service.analyzer.taking import to_satisfy, to_serve
 from fanwise.service.api import bodies, page_bodies
 from fanwise.service.api.curves import draw_curve
 from fanwise.service.api.looking_up import LookingUp
-from fanwise.service.api.network import read_network
+from fanwise.service.api.network import describe_network
 from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
 from fanwise.service.records import Decision, Role
 from fanwise.service.store.rows import Application
@@ -229,7 +229,7 @@ class Questions:
             workload = self._looking_up.last().decided.workload
             names = workload.topic_names.to_pylist()
             events = dict(zip(names, workload.rates.tolist(), strict=True))
-        return read_network(folder, events)
+        return describe_network(folder, events)
 
     def topic(self, name: str) -> bodies.TopicBody:
         """Say why a topic is served or offloaded in the last window."""
