@@ -31,6 +31,7 @@ BENCHMARKS = (
     "serve_state",
     "offload",
     "forward",
+    "page",
 )
 RESULTS = Path(__file__).parent / "results"
 

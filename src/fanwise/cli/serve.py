@@ -194,7 +194,7 @@ def run(
         _demo(host, port, state) if demo else _configured(config or DEFAULT, host, port, state)
     )
 
-    def ready(url: str, folder: Path, token: str | None) -> None:
+    def ready(url: str, folder: Path, token: str | None, link: str | None = None) -> None:
         if as_json:
             told = {"url": url, "state": str(folder)} | ({"token": token} if token else {})
             sys.stdout.write(json.dumps(told) + "\n")
@@ -203,7 +203,9 @@ def run(
         terminal = console.out()
         terminal.print(f"fanwise serves on {url}, state in {folder}", markup=False)
         if token is not None:
-            terminal.print("A made day is replayed, ten minutes a second. Try:", markup=False)
+            terminal.print("A made day is replayed, an hour every few seconds. Look:", markup=False)
+            terminal.print(f"  {link}   (signs you in, once)", markup=False, soft_wrap=True)
+            terminal.print("or from a terminal:", markup=False)
             terminal.print(
                 f"  FANWISE_TOKEN={token} fanwise decisions list --url {url}",
                 markup=False,

@@ -22,7 +22,9 @@ TAU, CAPACITY = 3, 20_000
 """About two thirds can be satisfied; the best selection is not obvious, and yet proven in time."""
 HOURS = 24
 PERIOD = 600
-"""Seconds of event time in one file; one file a second is written."""
+"""Seconds of event time in one file; one file a second is written, later one in three."""
+FAST = 36
+"""Periods that are written fast: six hours, of which decisions come one after the other."""
 DAY = 86_400
 
 
@@ -103,14 +105,20 @@ def demo_configuration(state: Path, host: str, port: int) -> Configuration:
 
 
 class Replay(threading.Thread):
-    """Writes the day, ten minutes a second, until it is over or stopped."""
+    """Writes the day until it is over or stopped: the first hours fast, then at leisure.
 
-    def __init__(self, state: Path, *, seconds_per_period: float = 1.0) -> None:
+    Fast, so that there is something to see; at leisure, so that one can approve a decision before
+    the next one comes.
+    """
+
+    def __init__(
+        self, state: Path, *, seconds_per_period: float = 1.0, leisurely: float = 3.0
+    ) -> None:
         super().__init__(name="fanwise-demo", daemon=True)
         # The day before today: nothing lies in the future.
         start = int(time.time()) // DAY * DAY - DAY
         self.day = MadeDay(start)
-        self._folder, self._pause = state / "demo", seconds_per_period
+        self._folder, self._pause, self._leisurely = state / "demo", seconds_per_period, leisurely
         self._stop_event = threading.Event()
 
     def run(self) -> None:
@@ -123,7 +131,8 @@ class Replay(threading.Thread):
         for period in range(self.day.num_periods):
             begun = time.monotonic()
             self._write("publications", f"{period:04d}", self.day.events(period))
-            if self._stop_event.wait(max(0.0, self._pause - (time.monotonic() - begun))):
+            pause = self._pause * (1.0 if period < FAST else self._leisurely)
+            if self._stop_event.wait(max(0.0, pause - (time.monotonic() - begun))):
                 return
 
     def stop(self) -> None:

@@ -119,11 +119,13 @@ class Decision:
         ``delivered`` is known when the next window closes.
     facts
         Everything else that people may want: served, topics, subscribers, satisfied, used,
-        capacity, tau, metric, price of the served part.
+        capacity, tau, metric, effect on subscribers, price of the served part.
     seconds
         Time by part.
     why
         Why the state is what it is, in a sentence; empty where that goes without saying.
+    in_force_at
+        When it came in force last; None if it never was.
     """
 
     hash: str
@@ -143,6 +145,7 @@ class Decision:
     facts: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     why: str = ""
+    in_force_at: int | None = None
 
 
 @dataclass(frozen=True)

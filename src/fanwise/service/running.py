@@ -19,8 +19,8 @@ from fanwise.service.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 
-Ready = Callable[[str, Path, str | None], None]
-"""Told the address, the state folder, and the token of the demo."""
+Ready = Callable[[str, Path, str | None, str | None], None]
+"""Told the address, the state folder, and of the demo a token and a link that signs in once."""
 
 
 def run_service(configuration: Configuration, ready: Ready, *, is_demo: bool = False) -> None:
@@ -31,7 +31,7 @@ def run_service(configuration: Configuration, ready: Ready, *, is_demo: bool = F
     ready
         Told once requests are answered and the input is read.
     is_demo
-        Whether a made day is replayed; ``ready`` gets a token for it then.
+        Whether a made day is replayed; ``ready`` gets a token and a link for it then.
     """
     check_source(configuration)
     service = Supervisor(configuration)
@@ -39,11 +39,15 @@ def run_service(configuration: Configuration, ready: Ready, *, is_demo: bool = F
     server = None
     replay = Replay(configuration.state) if is_demo else None
     try:
-        server = HttpServer(make_app(service, metrics), configuration.server)
+        app = make_app(service, metrics)
+        server = HttpServer(app, configuration.server)
         server.start()
         service.start()
-        token = _demo_token(service) if is_demo else None
-        ready(server.url, configuration.state, token)
+        token, link = None, None
+        if is_demo:
+            id, token = _demo_token(service)
+            link = f"{server.url}/#code={app.state.sessions.invite(id)}"
+        ready(server.url, configuration.state, token, link)
         if replay is not None:
             replay.start()
         service.run()
@@ -58,7 +62,7 @@ def run_service(configuration: Configuration, ready: Ready, *, is_demo: bool = F
         service.stop()
 
 
-def _demo_token(service: Supervisor) -> str:
-    """Make a token that may do everything, for the life of the demo's folder."""
-    _, text = service.store.create_token("admin", "demo", who="demo", at=time.time_ns() // 1000)
-    return text
+def _demo_token(service: Supervisor) -> tuple[str, str]:
+    """Make a token that may do everything, for the life of the demo's folder: id and text."""
+    token, text = service.store.create_token("admin", "demo", who="demo", at=time.time_ns() // 1000)
+    return token.id, text

@@ -29,6 +29,8 @@ class StateFolder:
         Decisions and history, where they are not in PostgreSQL.
     aside
         Rows that could not be read, with the reason; what was there before is beside it.
+    sessions
+        Digests of the sessions of people who signed in on the page.
     plans, workloads
         Plans that were decided, and windows that they were made for.
     """
@@ -54,6 +56,10 @@ class StateFolder:
     @property
     def aside(self) -> Path:
         return self.path / "bad.jsonl"
+
+    @property
+    def sessions(self) -> Path:
+        return self.path / "sessions.json"
 
     @property
     def plans(self) -> Path:

@@ -19,7 +19,8 @@ class Clients:
         self.service = service
         metrics = service.listener = Metrics(service)
         settings = service.configuration.server.model_copy(update={"port": 0})
-        self.server = HttpServer(make_app(service, metrics), settings)
+        self.app = make_app(service, metrics)
+        self.server = HttpServer(self.app, settings)
         self.server.start()
         self.tokens = {
             role: service.store.create_token(role, f"{role}er", who="test", at=1)[1]

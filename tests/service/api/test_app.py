@@ -26,15 +26,25 @@ PATHS = {
     ("GET", "/api/v1/pins"): "read",
     ("GET", "/api/v1/topics/news"): "read",
     ("GET", "/api/v1/subscribers/bob"): "read",
+    ("GET", "/api/v1/series"): "read",
+    ("GET", "/api/v1/search"): "read",
+    ("GET", "/api/v1/network"): "read",
+    ("GET", "/api/v1/session"): "read",
+    ("DELETE", "/api/v1/session"): "read",
     ("POST", "/api/v1/what-if"): "read",
+    ("POST", "/api/v1/what-if/curve"): "read",
     ("PUT", "/api/v1/pins/news"): "admin",
     ("DELETE", "/api/v1/pins/news"): "admin",
     ("POST", "/api/v1/decisions/{hash}/reject"): "approve",
     ("POST", "/api/v1/decisions/{hash}/approve"): "approve",
     ("POST", "/api/v1/decisions/{hash}/rollback"): "approve",
 }
-OPEN = {("GET", "/healthz"), ("GET", "/readyz")}
-BODIES = {"/api/v1/what-if": {}, "/api/v1/pins/news": {"kind": "pin"}}
+OPEN = {("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/api/v1/session")}
+BODIES = {
+    "/api/v1/what-if": {},
+    "/api/v1/what-if/curve": {},
+    "/api/v1/pins/news": {"kind": "pin"},
+}
 ORDER = [None, "read", "approve", "admin"]
 
 
@@ -176,6 +186,8 @@ def test_topics_and_subscribers_are_explained(clients):
     missing = client.get("/api/v1/topics/chat/roon")
     assert missing.status_code == 404
     assert "chat/room" in missing.json()["detail"]
+    assert chat["takes"] is None
+    assert chat["why"]
     assert client.get("/api/v1/subscribers/..%2f..%2fetc%2fpasswd").status_code == 404
 
 

@@ -19,6 +19,7 @@ from fanwise.formatting import number, percent
 from fanwise.planning.plan import Plan
 from fanwise.select.problem import Selection, served_topics
 from fanwise.select.stability.previous import Previous
+from fanwise.service.analyzer.effects import weigh_effect
 from fanwise.service.analyzer.forecasting import History, foretell
 from fanwise.service.analyzer.pricing import price_served
 from fanwise.service.analyzer.reasons import list_changes
@@ -144,9 +145,11 @@ class Analyzer:
         served = served_topics(plan.tables["topics"], workload.num_topics)
         with watch.timed("explain"):
             changes = list_changes(problem, was_served, served)
+            effect = weigh_effect(problem, was_served, served)
         silent = silent.within(settings.max_changes, len(changes))
         changes += silent.changes()
         facts = self._facts(problem, plan, served)
+        facts["effect"] = effect
         facts["switched_on"] = sum(change.served for change in changes)
         facts["silent"] = len(silent.stay)
         if foretold.lacks:
@@ -156,7 +159,7 @@ class Analyzer:
                 facts["price"] = price_served(
                     problem, served, self._price, time_limit=settings.time_limit
                 )
-        kept = None if in_force is None else problem.value(was_served)
+        kept = None if in_force is None else effect["before"]["value"]
         must = None if in_force is None else self._find_must(problem, was_served, silent)
         hold, why = (None, must) if must else self._weigh(kept, plan.objective, len(changes))
         decision = Decision(
@@ -226,6 +229,7 @@ class Analyzer:
             "satisfied": plan.metrics["satisfied"],
             "used": plan.metrics["used"],
             "capacity": problem.limit,
+            "everything": float(problem.cost.sum()),
             "tau": self._settings.tau,
             "metric": problem.metric,
             "stopped": plan.stopped,

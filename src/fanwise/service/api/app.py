@@ -10,18 +10,23 @@ from fastapi import Depends, FastAPI, HTTPException, Path, Query, Request, Respo
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator
+from starlette.requests import cookie_parser
 
 from fanwise import __version__
 from fanwise.errors import FanwiseError, InputError, ParameterError
-from fanwise.service.api import bodies
+from fanwise.service.api import bodies, page_bodies
 from fanwise.service.api.asking import Busy, Questions
-from fanwise.service.api.auth import Person, let_in, requires
+from fanwise.service.api.auth import Person, cookie_name, let_in, requires
 from fanwise.service.api.examples import add_examples
 from fanwise.service.api.known import KnownTokens
 from fanwise.service.api.limits import BoundedRequests, RateLimit
 from fanwise.service.api.metrics import CONTENT_TYPE, Metrics
 from fanwise.service.api.names import LONGEST_NAME, check_name, use_any_text
+from fanwise.service.api.sessions import Sessions
+from fanwise.service.api.signing_in import Door
 from fanwise.service.executor.errors import ConflictError, UnknownDecisionError
+from fanwise.service.page.files import Page
+from fanwise.service.page.headers import CarefulHeaders
 from fanwise.service.store.errors import StoreUnavailable
 from fanwise.service.store.reading import LARGEST_PAGE
 
@@ -34,6 +39,7 @@ AWAY = "The store does not answer now; try again in a moment."
 """Where it is, and who we are there, is in the log and in the status alone."""
 WAIT_SECONDS = 10.0
 """How long an approval waits for the outputs before it answers."""
+LONGEST_SERIES = 2500
 
 Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The plan's id.")]
 Name = Annotated[
@@ -74,6 +80,16 @@ def refuse_unknown(request: Request) -> None:
         raise HTTPException(422, f"{unknown[0]}: is no parameter of this path; {told}.")
 
 
+def check_confirmed(person: Person, hash: str, typed: bodies.Confirmation | None) -> None:
+    """Refuse what was typed for another decision; on the page it must be typed."""
+    if typed is None and person.session is None:
+        return
+    if typed is None or not hash.startswith(typed.starts.lower()):
+        raise ConflictError(
+            f"Decision {hash}: type the first six or more characters of its hash to confirm it."
+        )
+
+
 ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": bodies.Error, "description": "The request cannot be read."},
     401: {"model": bodies.Error, "description": "No valid token."},
@@ -107,6 +123,8 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     )
     app.state.store = service.store
     known = app.state.known = KnownTokens()
+    sessions = app.state.sessions = Sessions(service.folder.sessions, longest=server.session)
+    cookie = app.state.cookie = cookie_name(service.folder.path)
     app.state.anonymous_read = server.anonymous_read
     app.state.largest_page = server.largest_page
     app.add_middleware(
@@ -115,10 +133,13 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
         limit=RateLimit(server.requests_per_minute),
         identify=lambda header: known.identify(service.store, header),
         known=known,
+        find_session=lambda cookies: sessions.name_of(cookie_parser(cookies).get(cookie)),
     )
+    app.add_middleware(CarefulHeaders)
+    app.router.routes.extend(Page().routes)
     use_any_text()
     _add_errors(app)
-    questions = Questions(service)
+    questions, door = Questions(service), Door(app)
     store, executor = service.store, service.executor
 
     @app.get("/healthz", tags=["health"], responses=_only())
@@ -144,6 +165,25 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     def status(person: Reader) -> bodies.StatusBody:
         """How the service is: state of its parts, input, what is in force, what is pending."""
         return questions.status(person.role)
+
+    @app.post("/api/v1/session", tags=["session"])
+    def sign_in(
+        request: Request, how: page_bodies.SignIn, answer: Response
+    ) -> page_bodies.SessionBody:
+        """Sign in on the page: begins a session, known by a cookie that scripts cannot read."""
+        return door.sign_in(request, how, answer)
+
+    @app.get("/api/v1/session", tags=["session"])
+    def who_am_i(person: Reader) -> page_bodies.SessionBody:
+        """Who you are, and what the page must send along with every change."""
+        return door.describe(person)
+
+    @app.delete("/api/v1/session", tags=["session"], status_code=204)
+    def sign_out(person: Reader) -> Response:
+        """Sign out: the session is worthless then."""
+        answer = Response(status_code=204)
+        door.sign_out(person, answer)
+        return answer
 
     @app.get("/api/v1/decisions", tags=["decisions"])
     def list_decisions(person: Reader, limit: Limit, cursor: Cursor = None) -> bodies.DecisionPage:
@@ -171,8 +211,11 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     @app.post(
         "/api/v1/decisions/{hash}/approve", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
     )
-    def approve(person: Approver, hash: Hash) -> bodies.Applied:
+    def approve(
+        person: Approver, hash: Hash, confirmation: bodies.Confirmation | None = None
+    ) -> bodies.Applied:
         """Put the pending decision in force; its hash must be the one that is pending."""
+        check_confirmed(person, hash, confirmation)
         begun = executor.approve(hash, person.name, person.token)
         return questions.applied(hash, begun, WAIT_SECONDS)
 
@@ -189,10 +232,21 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     @app.post(
         "/api/v1/decisions/{hash}/rollback", tags=["decisions"], responses={**UNKNOWN, **CONFLICT}
     )
-    def roll_back(person: Approver, hash: Hash) -> bodies.Applied:
+    def roll_back(
+        person: Approver, hash: Hash, confirmation: bodies.Confirmation | None = None
+    ) -> bodies.Applied:
         """Put an earlier decision, which was in force once, in force again."""
+        check_confirmed(person, hash, confirmation)
         begun = executor.roll_back(hash, person.name, person.token)
         return questions.applied(hash, begun, WAIT_SECONDS)
+
+    @app.get("/api/v1/series", tags=["history"])
+    def show_series(
+        person: Reader,
+        limit: Annotated[int, Query(ge=1, le=LONGEST_SERIES, description="Most decisions.")] = 720,
+    ) -> page_bodies.Series:
+        """Decisions over time, oldest first, as columns: value, bound, capacity, switches."""
+        return questions.series(limit)
 
     @app.get("/api/v1/windows", tags=["history"])
     def list_windows(person: Reader, limit: Limit, cursor: Cursor = None) -> bodies.WindowPage:
@@ -249,6 +303,29 @@ def make_app(service: Supervisor, metrics: Metrics) -> FastAPI:
     def what_if(person: Asker, question: bodies.WhatIf) -> bodies.WhatIfAnswer:
         """Solve the last window again with another tau, capacity or metric. Nothing is changed."""
         return questions.what_if(question)
+
+    @app.post(
+        "/api/v1/what-if/curve",
+        tags=["questions"],
+        responses={409: {"model": bodies.Error, "description": "No window has closed yet."}},
+    )
+    def show_curve(person: Asker, question: page_bodies.CurveQuestion) -> page_bodies.Curve:
+        """Value and proven bound against capacity in the last window."""
+        return questions.curve(question)
+
+    @app.get("/api/v1/search", tags=["questions"], responses=CONFLICT)
+    def search(
+        person: Reader,
+        text: Annotated[str, Query(min_length=1, max_length=LONGEST_NAME)],
+        limit: Annotated[int, Query(ge=1, le=100, description="Most names of each kind.")] = 10,
+    ) -> page_bodies.Found:
+        """Topics and subscribers of the last window whose names contain a text."""
+        return questions.search(text, limit)
+
+    @app.get("/api/v1/network", tags=["questions"], responses=UNKNOWN)
+    def show_network(person: Reader) -> page_bodies.NetworkBody:
+        """The offload network: brokers, links, and what they would carry in the last window."""
+        return questions.network()
 
     @app.get("/api/v1/topics/{name:text}", tags=["questions"], responses={**UNKNOWN, **CONFLICT})
     def show_topic(person: Reader, name: Name) -> bodies.TopicBody:

@@ -69,6 +69,7 @@ class DecisionBody(Body):
     facts: dict[str, Any]
     seconds: dict[str, float]
     why: str = Field(description="Why the state is what it is.")
+    in_force_at: Time | None = Field(description="When it came in force last; null if never.")
 
     @classmethod
     def of(cls, decision: Decision) -> DecisionBody:
@@ -112,6 +113,14 @@ class Reason(Body):
     """Why, in a person's words; kept in the audit trail."""
 
     why: str = Field("", max_length=1000, examples=["the campaign must stay up"])
+
+
+class Confirmation(Body):
+    """What a person typed to show which decision is meant."""
+
+    starts: str = Field(
+        min_length=6, max_length=64, description="Beginning of its hash.", examples=["4be1c0"]
+    )
 
 
 class Applied(Body):
@@ -178,6 +187,16 @@ class WhatIfAnswer(Body):
     seconds: float
 
 
+class ServingBody(Body):
+    """What it would take to serve a topic that is offloaded."""
+
+    more: float = Field(description="Capacity missing for it; 0 where it fits.")
+    is_possible: bool = Field(description="Whether it could be served if others made room.")
+    dropped: int = Field(description="Served topics that would make room.")
+    names: list[str] = Field(description="The first of them.")
+    subscribers: int = Field(description="More, or fewer, satisfied after that exchange.")
+
+
 class TopicBody(Body):
     """A topic in the last window, and why it is served or offloaded."""
 
@@ -187,6 +206,8 @@ class TopicBody(Body):
     window: WindowBody
     facts: dict[str, Any]
     pinned: Literal["pin", "exclude"] | None
+    why: str = Field(description="In a sentence.")
+    takes: ServingBody | None = Field(description="To serve it; null where it is served.")
 
 
 class SubscriberBody(Body):
@@ -198,6 +219,8 @@ class SubscriberBody(Body):
     gets: float
     satisfied: bool
     topics: list[dict[str, Any]]
+    takes: list[str] = Field(description="Topics whose serving would satisfy it.")
+    takes_cost: float | None = Field(description="What they cost; null where none would.")
 
 
 class WindowTotalsBody(Body):
@@ -338,6 +361,21 @@ class WindowsBody(Body):
     last: WindowBody | None
 
 
+class NowBody(Body):
+    """What is in force, on the last window."""
+
+    window: WindowBody
+    satisfied: int
+    subscribers: int
+    value: float
+    bound: float | None
+    gap: float | None = Field(description="Certified distance from the best, of this selection.")
+    used: float
+    capacity: float
+    served: int
+    topics: int
+
+
 class StatusBody(Body):
     """How the service is."""
 
@@ -345,6 +383,9 @@ class StatusBody(Body):
     mode: str
     ready: bool
     troubles: dict[str, str] = Field(description="Parts that are not well, and why.")
+    parts: dict[str, str] = Field(description="All parts; empty where nothing is wrong.")
+    now: NowBody | None = Field(description="What is in force, on the last window.")
+    newest: DecisionBody | None
     in_force: DecisionBody | None
     pending: DecisionBody | None
     epoch: int
@@ -354,4 +395,5 @@ class StatusBody(Body):
     input: InputBody
     windows: WindowsBody
     decisions: dict[str, int] = Field(description="How many are in each state.")
+    settings: dict[str, Any] = Field(description="What is decided by: tau, capacity, metric.")
     you: Role | None = Field(description="Your role; null without a token.")

@@ -30,6 +30,7 @@ _DECISION: dict[str, Any] = {
     "facts": {"topics": 50_000, "served": 1840, "satisfied": 8123, "capacity": 2.5e6},
     "seconds": {"build": 0.8, "solve": 1.1, "verify": 0.2, "explain": 0.1},
     "why": "",
+    "in_force_at": None,
 }
 _CHANGE = {
     "topic": "artists/abba",
@@ -76,6 +77,18 @@ _INPUT = {
     "last": "2026-03-02T09:01:02.100Z",
 }
 _WINDOWS = {"length": 3600.0, "slide": 3600.0, "lateness": 60.0, "last": _HOUR}
+_NOW = {
+    "window": _HOUR,
+    "satisfied": 7990,
+    "subscribers": 12_000,
+    "value": 7990.0,
+    "bound": 8130.0,
+    "gap": 0.0172,
+    "used": 2.48e6,
+    "capacity": 2.5e6,
+    "served": 1835,
+    "topics": 50_000,
+}
 _PIN = {"topic": "artists/abba", "kind": "pin", "who": "ann", "at": _AT}
 _TOTALS = {
     "window": _HOUR,
@@ -94,6 +107,9 @@ _ENTRY = {
     "note": "",
     "token": "3fa9c1d20b77",
 }
+_POINT = {"capacity": 3.75e6, "value": 7904.0, "bound": 7911.0, "served": 2011}
+_NODE = {"name": "edge-1", "address": "10.0.0.5:1883", "links": 3, "entries": 120}
+_LINK = {"source": "edge-1", "target": "edge-2", "topics": 40, "events": 5200.0}
 SCHEMAS: dict[str, Any] = {
     "Error": {"detail": "Decision 4be1… is superseded; nothing is pending."},
     "WindowBody": _HOUR,
@@ -108,6 +124,8 @@ SCHEMAS: dict[str, Any] = {
         "changes": [_CHANGE],
         "next": 1,
     },
+    "Confirmation": {"starts": HASH[:6]},
+    "NowBody": _NOW,
     "Reason": {"why": "the campaign must stay up"},
     "Applied": {
         "decision": {**_DECISION, "state": "in-force"},
@@ -137,6 +155,8 @@ SCHEMAS: dict[str, Any] = {
         "window": _HOUR,
         "facts": {"rate": 8.0, "followers": 640, "cost": 5120.0, "rank": 3},
         "pinned": None,
+        "why": "subscribers depend on it",
+        "takes": None,
     },
     "SubscriberBody": {
         "subscriber": "user-17",
@@ -144,7 +164,9 @@ SCHEMAS: dict[str, Any] = {
         "needs": 20.0,
         "gets": 24.0,
         "satisfied": True,
-        "topics": [{"topic": "artists/abba", "events": 8.0, "served": True}],
+        "topics": [{"topic": "artists/abba", "events": 8.0, "cost": 5120.0, "served": True}],
+        "takes": [],
+        "takes_cost": None,
     },
     "WindowTotalsBody": _TOTALS,
     "WindowPage": {"windows": [_TOTALS], "cursor": None},
@@ -161,6 +183,9 @@ SCHEMAS: dict[str, Any] = {
         "mode": "approve",
         "ready": True,
         "troubles": {},
+        "parts": {"store": "", "stream": "", "receiver": "", "analyzer": "", "executor": ""},
+        "now": _NOW,
+        "newest": _DECISION,
         "in_force": {**_DECISION, "number": 16, "hash": _OLD, "state": "in-force"},
         "pending": _DECISION,
         "epoch": 31,
@@ -170,14 +195,57 @@ SCHEMAS: dict[str, Any] = {
         "input": _INPUT,
         "windows": _WINDOWS,
         "decisions": {"pending": 1, "in-force": 1, "superseded": 15},
+        "settings": {"tau": 20.0, "capacity": 2.5e6, "metric": "binary"},
         "you": "read",
     },
+    "ServingBody": {
+        "more": 1200.0,
+        "is_possible": True,
+        "dropped": 2,
+        "names": ["artists/toto", "artists/asia"],
+        "subscribers": -4,
+    },
+    "Series": {
+        "end": [_HOUR["end"]],
+        "state": ["pending"],
+        "value": [8123.0],
+        "bound": [8130.0],
+        "in_force": [7990.0],
+        "used": [2.49e6],
+        "in_force_used": [2.48e6],
+        "capacity": [2.5e6],
+        "changes": [12],
+    },
+    "CurveQuestion": {"tau": 30},
+    "CurvePoint": _POINT,
+    "Curve": {
+        "window": _HOUR,
+        "tau": 30.0,
+        "metric": "binary",
+        "everything": 25e6,
+        "points": [_POINT],
+        "seconds": 0.4,
+    },
+    "Found": {"topics": ["artists/abba"], "subscribers": []},
+    "NodeBody": _NODE,
+    "LinkBody": _LINK,
+    "NetworkBody": {
+        "configured": True,
+        "generation": "5d41402a",
+        "nodes": [_NODE],
+        "links": [_LINK],
+        "num_nodes": 2,
+        "num_links": 1,
+    },
+    "SignIn": {"token": "fw_3fa9c1d20b77_…"},
+    "SessionBody": {"name": "ann", "role": "approve", "csrf": _OLD, "until": _AT},
 }
 """By the name of the schema."""
 PARAMETERS: dict[str, Any] = {
     "hash": HASH,
     "topic": "artists/abba",
     "name": "artists/abba",
+    "text": "abba",
     "limit": 50,
     "cursor": _CURSOR,
     "offset": 0,

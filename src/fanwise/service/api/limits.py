@@ -63,6 +63,8 @@ class BoundedRequests:
         Says who an Authorization header is of, None if nobody; it may take a while.
     known
         Headers that are known already.
+    find_session
+        Says which session of the page a Cookie header is of, None if none.
     """
 
     def __init__(
@@ -73,9 +75,11 @@ class BoundedRequests:
         limit: RateLimit,
         identify: Callable[[str], Person | None],
         known: KnownTokens,
+        find_session: Callable[[str], str | None] = lambda cookies: None,
     ) -> None:
         self._app, self._largest, self._limit = app, largest, limit
         self._identify, self._known = identify, known
+        self._find_session = find_session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on if it is within the bounds."""
@@ -83,7 +87,7 @@ class BoundedRequests:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        wait = await self._wait_for(scope, headers.get("authorization"))
+        wait = await self._wait_for(scope, headers)
         if wait:
             told = {"Retry-After": str(max(1, round(wait)))}
             answer = JSONResponse({"detail": "Too many requests; wait."}, 429, told)
@@ -110,13 +114,17 @@ class BoundedRequests:
 
         await self._app(scope, receive_again, send)
 
-    async def _wait_for(self, scope: Scope, header: str | None) -> float:
+    async def _wait_for(self, scope: Scope, headers: Headers) -> float:
         """Take one request of whoever asks; return the seconds to wait, 0 if none.
 
-        Clients are told apart by their address. Who has come with a valid token is counted by that
-        instead: made-up tokens neither make new clients nor use up what others have.
+        Clients are told apart by their address. Who has come with a valid token or session is
+        counted by that instead: made-up ones neither make new clients nor use up what others have.
         """
         address = f"at {scope['client'][0]}" if scope.get("client") else "at ?"
+        header, cookies = headers.get("authorization"), headers.get("cookie")
+        session = self._find_session(cookies) if header is None and cookies else None
+        if session is not None:
+            return self._limit.wait_for(f"session {session}")
         person = None if header is None else self._known.get(header)
         if header is not None and person is None:
             wait = self._limit.wait_for(address)

@@ -48,6 +48,11 @@ class Server(Section):
     largest_page: Some = Field(200, description="Most rows of one answer.")
     what_if_seconds: Length = written("10s", "Most time of one what-if question.")
     what_if_at_once: Some = Field(1, description="What-if questions answered at a time.")
+    session: Length = written("12h", "Who signed in on the page must do so again after that.")
+    network: File | None = Field(
+        None,
+        description="Folder that fanwise export --mosquitto wrote: the page draws its network.",
+    )
 
     @model_validator(mode="after")
     def check_tls(self) -> Self:

@@ -153,6 +153,13 @@ class Decisions(Database):
             found = list(connection.execute(query))
         return make_page(found, limit, ("number",), to_decision)
 
+    def last_decisions(self, limit: int) -> tuple[Decision, ...]:
+        """Return the newest decisions in the order they were made, for curves over time."""
+        query = select(_rows).order_by(_rows.c.number.desc()).limit(limit)
+        with self.reading() as connection:
+            found = [to_decision(row) for row in connection.execute(query)]
+        return tuple(reversed(found))
+
     def count_decisions(self) -> dict[str, int]:
         """Return how many decisions there are in each state."""
         query = select(_rows.c.state, func.count()).group_by(_rows.c.state)

@@ -38,6 +38,7 @@ def to_decision(row: Row[Any]) -> Decision:
         facts=row.facts,
         seconds=row.seconds,
         why=row.why,
+        in_force_at=row.in_force_at,
     )
 
 

@@ -1,0 +1,1 @@
+"""The page for operators: what is served at ``/`` and below ``/page/``."""
