@@ -30,6 +30,7 @@ BENCHMARKS = (
     "serve_input",
     "serve_state",
     "offload",
+    "forward",
     "page",
 )
 RESULTS = Path(__file__).parent / "results"

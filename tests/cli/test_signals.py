@@ -308,7 +308,9 @@ except KeyboardInterrupt:
 
 def test_a_signal_that_python_drops_in_a_finaliser_is_sent_again():
     done = subprocess.run(
-        [sys.executable, "-c", LOST_IN_A_FINALISER], capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-c", LOST_IN_A_FINALISER], capture_output=True, text=True, check=False,
+        # Tests that run behind nohup ignore Ctrl-C, and so would this process.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
     assert done.stdout == "heard\n"
     assert done.stderr == ""

@@ -143,6 +143,31 @@ def test_a_full_disk_is_said_and_passes(tmp_path, monkeypatch):
     assert (receiver.status.trouble, receiver.status.waiting) == ("", 0)
 
 
+def test_what_is_visible_and_may_not_be_on_disk_is_not_written_again(tmp_path, monkeypatch):
+    receiver = Receiver(MqttSource(), Spool(tmp_path / "spool", limit=10**6), largest=100)
+    acknowledged = []
+    monkeypatch.setattr(receiver._client, "ack", lambda *which: acknowledged.append(which))
+    for number in (1, 2):
+        receiver._on_message(None, None, FakeMessage(number))
+    with monkeypatch.context() as patch:
+
+        def fail(folder):
+            raise OSError(5, "Input/output error")
+
+        patch.setattr(spools, "sync_folder", fail)
+        for _ in range(3):
+            assert not receiver._flush()
+            receiver._on_message(None, None, FakeMessage(3))
+        assert "Input/output error" in receiver.status.trouble
+        assert (acknowledged, receiver.status.written) == ([], 2)
+    assert receiver._flush()
+    assert acknowledged == [(1, 1), (2, 1)], "the others come next"
+    assert receiver._flush()
+    assert len(acknowledged) == 5
+    assert sum(len(path.read_text().splitlines()) for path in segments(tmp_path / "spool")) == 5
+    assert receiver.status.trouble == ""
+
+
 def test_a_spool_at_its_limit_goes_on_when_segments_are_counted(tmp_path, monkeypatch):
     receiver = Receiver(MqttSource(), Spool(tmp_path / "spool", limit=150), largest=100)
     monkeypatch.setattr(receiver._client, "ack", lambda *_: None)
@@ -177,6 +202,9 @@ class EndedStream:
         pass
 
     def renew_if_large(self):
+        pass
+
+    def note_away(self):
         pass
 
     def stop(self):
@@ -231,4 +259,46 @@ def test_windows_are_decided_in_the_loop_until_it_is_stopped(tmp_path):
     service.stopping.set()
     thread.join(60)
     assert not thread.is_alive()
+    service.stop()
+
+
+class SilentStream(EndedStream):
+    """A stream that runs and hears nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_up, self.away = True, 0
+
+    def note_away(self):
+        self.away += 1
+
+
+def test_a_source_that_is_away_is_not_silent(tmp_path, monkeypatch):
+    monkeypatch.setattr(supervisors, "TICK_SECONDS", 0.0)
+    service = supervise(tmp_path)
+    stream = service.stream = SilentStream()
+    service.step()
+    assert stream.away == 0
+    (tmp_path / "publications").rename(tmp_path / "away")
+    service.step()
+    assert stream.away == 1, "the folder is not there"
+
+    class Told:
+        last_status = ReceiverStatus(is_connected=False)
+
+        def status(self):
+            return self.last_status
+
+        def stop(self):
+            pass
+
+    service.receiver = Told()
+    service.step()
+    assert stream.away == 2
+    Told.last_status = ReceiverStatus(is_connected=True, trouble="input waits: the disk is full")
+    service.step()
+    assert stream.away == 3
+    Told.last_status = ReceiverStatus(is_connected=True, trouble="")
+    service.step()
+    assert stream.away == 3
     service.stop()

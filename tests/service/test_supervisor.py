@@ -11,12 +11,14 @@ from tests.service.services import HOUR, close_hour, configuration_in, supervise
 import fanwise as fw
 from fanwise.errors import InputError
 from fanwise.service import supervisor as supervisors
+from fanwise.service.checking import check_source
 from fanwise.service.monitor.ledger import Batch, TopicCount
+from fanwise.service.monitor.subscriptions import SubscriptionChange
 from fanwise.service.records import Window
 from fanwise.service.state import StateInUseError
 from fanwise.service.store.errors import StoreUnavailable
 from fanwise.service.store.store import Store
-from fanwise.service.supervisor import Supervisor, check_source
+from fanwise.service.supervisor import Supervisor
 
 
 def commit_hours(service, hours):
@@ -191,6 +193,42 @@ def test_what_is_missing_is_told_before_anything_starts(tmp_path):
     (tmp_path / "publications").rmdir()
     with pytest.raises(InputError, match="make it first"):
         check_source(found)
+
+
+def with_snapshot(tmp_path):
+    (tmp_path / "pairs.csv").write_text("subscriber,topic\nzoe,cats\n")
+    return configuration_in(tmp_path, monitor={"snapshot": str(tmp_path / "pairs.csv")})
+
+
+def test_a_snapshot_is_needed_once(tmp_path):
+    configuration = with_snapshot(tmp_path)
+    check_source(configuration)
+    service = Supervisor(configuration)
+    service._take_snapshot()
+    service.stop()
+    (tmp_path / "pairs.csv").unlink()
+    check_source(configuration)
+    service = Supervisor(configuration)
+    service._take_snapshot()
+    assert service.ledger.totals()["subscriptions"] == 1
+    service.stop()
+
+
+def test_a_snapshot_that_is_added_later_leaves_history_as_it_is(tmp_path):
+    service = Supervisor(configuration_in(tmp_path))
+    ann = SubscriptionChange(0, "subscribe", "ann", "news")
+    service.ledger.commit(Batch(0, [TopicCount(0, "news", 1, 0.0, 0)], 5, changes=[ann]))
+    service.ledger.commit(Batch(1, [TopicCount(HOUR, "news", 1, 0.0, 0)], HOUR + 120 * 10**6))
+    service.stop()
+    service = Supervisor(with_snapshot(tmp_path))
+    service._take_snapshot()
+    service.ledger.commit(Batch(2, [TopicCount(3 * HOUR, "news", 1, 0.0, 0)], 4 * HOUR))
+    who = [
+        set(service.ledger.closed_window(window).pairs.column("subscriber").to_pylist())
+        for window in service.ledger.windows_after()
+    ]
+    assert who == [{"ann"}, {"ann", "zoe"}]
+    service.stop()
 
 
 def test_windows_of_another_length_need_another_folder(tmp_path):

@@ -21,8 +21,8 @@ from tests.service.certificates import Authority
 from tests.service.services import close_hour, configuration_in, supervise
 
 from fanwise.errors import InputError
+from fanwise.service.checking import check_source
 from fanwise.service.server import HttpServer
-from fanwise.service.supervisor import check_source
 from fanwise.service.tls import trust
 
 PATIENCE = 300.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fanwise.cli import console, options, signals
+from fanwise.cli import console, forwarding, options, signals
 from fanwise.errors import FanwiseError, MissingDependencyError, ParameterError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ token_app = typer.Typer(no_args_is_help=True, help="Tokens that let people and p
 def register(app: typer.Typer) -> None:
     """Add the command."""
     serve_app.add_typer(token_app, name="token")
+    forwarding.register(serve_app)
     app.add_typer(serve_app, name="serve")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +12,7 @@ from fanwise.errors import FanwiseError, InputError
 from fanwise.provision.catalogue import read_catalogue
 from fanwise.service.configuration.model import Configuration
 from fanwise.service.executor.credentials import read_secret
+from fanwise.service.state import StateFolder
 from fanwise.service.store.database import read_url
 from fanwise.service.tls import check_served, trust
 
@@ -61,7 +64,7 @@ def _look_at_input(configuration: Configuration) -> Iterator[Wrong]:
     if source.kind == "folder":
         for name in ("publications", "subscriptions"):
             path = getattr(source, name)
-            if path is not None and "://" not in path and not Path(path).is_dir():
+            if path is not None and not is_there(path):
                 text = f"source.{name}: there is no folder {path}; make it first."
                 yield Wrong(("source", name), text)
     if source.kind == "mqtt":
@@ -70,9 +73,27 @@ def _look_at_input(configuration: Configuration) -> Iterator[Wrong]:
         if (secret := source.password_file) is not None:
             yield from _try_secret(("source", "password_file"), secret)
     snapshot = configuration.monitor.snapshot
-    if snapshot is not None and not snapshot.exists():
+    if snapshot is not None and not snapshot.exists() and not _has_snapshot(configuration):
         text = f"monitor.snapshot: there is no file {snapshot}."
         yield Wrong(("monitor", "snapshot"), text)
+
+
+def is_there(folder: str) -> bool:
+    """Whether a folder of this machine is there; nobody knows of those elsewhere."""
+    return "://" in folder or Path(folder).is_dir()
+
+
+def _has_snapshot(configuration: Configuration) -> bool:
+    """Whether the state folder has taken its snapshot, which is read once."""
+    path = StateFolder(configuration.state).ledger
+    if not path.exists():
+        return False
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        try:
+            found = database.execute("SELECT value FROM about WHERE name = 'snapshot'").fetchone()
+        except sqlite3.DatabaseError:
+            return False
+    return found is not None and bool(found[0])
 
 
 def _look_at_server(configuration: Configuration) -> Iterator[Wrong]:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from fanwise.service.api.app import make_app
 from fanwise.service.api.metrics import Metrics
+from fanwise.service.checking import check_source
 from fanwise.service.configuration.model import Configuration
 from fanwise.service.demo import Replay
 from fanwise.service.server import HttpServer
-from fanwise.service.supervisor import Supervisor, check_source
+from fanwise.service.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 

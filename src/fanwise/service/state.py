@@ -27,6 +27,8 @@ class StateFolder:
         What was counted, and what Spark remembers of it: they belong together.
     store
         Decisions and history, where they are not in PostgreSQL.
+    aside
+        Rows that could not be read, with the reason; what was there before is beside it.
     sessions
         Digests of the sessions of people who signed in on the page.
     plans, workloads
@@ -50,6 +52,10 @@ class StateFolder:
     @property
     def store(self) -> Path:
         return self.path / "store.sqlite"
+
+    @property
+    def aside(self) -> Path:
+        return self.path / "bad.jsonl"
 
     @property
     def sessions(self) -> Path:

@@ -16,7 +16,10 @@ class Input:
     events, late, bad
         Counted.
     reasons
-        Rows that could not be read, by reason, since the service started.
+        Rows that could not be read, by reason.
+    gaps, lost_sessions
+        Times that the receiver was away for so long that changes of subscriptions may have been
+        missed, and that the broker had forgotten its session.
     duplicates, redelivered
         Events dropped by their ids, and messages that the broker sent again, since the receiver
         started.
@@ -35,6 +38,8 @@ class Input:
     late: int = 0
     bad: int = 0
     reasons: Mapping[str, int] = field(default_factory=dict)
+    gaps: int = 0
+    lost_sessions: int = 0
     duplicates: int = 0
     redelivered: int = 0
     received: int = 0

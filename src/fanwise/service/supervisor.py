@@ -8,6 +8,7 @@ takes the rest down.
 from __future__ import annotations
 
 import logging
+import math
 import shutil
 import threading
 import time
@@ -24,8 +25,8 @@ from fanwise.service.analyzer.deciding import Analyzer, Decided
 from fanwise.service.analyzer.forecasting import DAY
 from fanwise.service.analyzer.silent import InForce
 from fanwise.service.analyzer.workloads import Traffic
-from fanwise.service.checking import check_source
-from fanwise.service.configuration.model import Configuration, MqttSource
+from fanwise.service.checking import is_there
+from fanwise.service.configuration.model import Configuration, FolderSource, MqttSource
 from fanwise.service.executor.applying import Assessment, Executor
 from fanwise.service.executor.errors import OutputError
 from fanwise.service.monitor.ledger import NEVER, Ledger
@@ -45,8 +46,6 @@ from fanwise.workload.topic.files import write_workload
 
 if TYPE_CHECKING:
     from fanwise.service.monitor.stream import Stream
-
-__all__ = ["Health", "Latest", "Listener", "Supervisor", "check_source"]
 
 log = logging.getLogger(__name__)
 
@@ -360,7 +359,11 @@ class Supervisor:
         path = self.configuration.monitor.snapshot
         if path is None or self.ledger.has_snapshot():
             return
-        rows = self.ledger.take_snapshot(read_snapshot(path), 0)
+        # What was counted before has its own subscriptions, or none: history stays as it is.
+        totals = self.ledger.totals()
+        begun = _now() if totals["batch"] >= 0 else 0
+        instant = totals["last"] if totals["last"] > NEVER else begun
+        rows = self.ledger.take_snapshot(read_snapshot(path), instant)
         log.info("%s: %d subscriptions", path, rows)
 
     def _start_stream(self) -> None:
@@ -370,12 +373,9 @@ class Supervisor:
         monitor, windows = self.configuration.monitor, self.configuration.windows
         if self._spark is None:
             self._spark = start_spark(monitor.master, dict(monitor.conf))
-        frame = open_source(
-            self._spark,
-            self.configuration.source,
-            self.folder.spool,
-            is_over=self.stopping.is_set,
-        )
+        source = self.configuration.source
+        frame = open_source(self._spark, source, self.folder.spool)
+        is_timed_here = isinstance(source, MqttSource) and source.time_field is None
         self.stream = Stream(
             frame,
             self.ledger,
@@ -383,20 +383,25 @@ class Supervisor:
             self.folder.checkpoint,
             trigger=monitor.trigger,
             idle=windows.idle,
+            ahead=math.inf if is_timed_here else windows.ahead,
             when_closed=lambda closed: self._closed.set(),
             spool=self.folder.spool if self.receiver is not None else None,
+            aside=self.folder.aside,
         )
         self.stream.start()
         self.health.stream = ""
 
     def _look_after_input(self) -> None:
-        if self.receiver is not None:
-            self.health.receiver = self.receiver.status().trouble
+        receiver = None if self.receiver is None else self.receiver.status()
+        if receiver is not None:
+            self.health.receiver = receiver.trouble
         stream = self.stream
         if stream is None:
             return
         if stream.is_alive():
             self.health.stream = ""
+            if self._is_source_away(receiver):
+                stream.note_away()
             self._guard("stream", stream.close_if_silent)
             self._guard("stream", stream.renew_if_large)
             return
@@ -405,6 +410,13 @@ class Supervisor:
             self._restarted = time.monotonic()
             log.warning("%s; starting it again", self.health.stream)
             self._guard("stream", self._start_stream)
+
+    def _is_source_away(self, receiver: ReceiverStatus | None) -> bool:
+        """Whether it is known that input cannot come."""
+        if receiver is not None:
+            return not receiver.is_connected or bool(receiver.trouble)
+        source = self.configuration.source
+        return isinstance(source, FolderSource) and not is_there(source.publications)
 
     def input(self) -> Input:
         """Return what is known of the input."""
@@ -415,7 +427,9 @@ class Supervisor:
             events=totals["events"],
             late=totals["late"],
             bad=totals["bad"],
-            reasons=dict(stream.reasons),
+            reasons=self.ledger.reasons(),
+            gaps=totals["gaps"],
+            lost_sessions=totals["lost_sessions"],
             duplicates=receiver.doubles,
             redelivered=receiver.again,
             received=receiver.received,

@@ -4,19 +4,74 @@ from __future__ import annotations
 
 import time
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fanwise.service.monitor.clock import SteadyClock
 
 SECOND = 10**9
 
 
-def test_time_goes_on_where_the_clock_goes_back_and_follows_it_forward(monkeypatch):
-    wall, passed = [5000 * SECOND], [10 * SECOND]
-    monkeypatch.setattr(time, "time_ns", lambda: wall[0])
-    monkeypatch.setattr(time, "monotonic_ns", lambda: passed[0])
+class Machine:
+    """A clock that can be set, beside one that cannot."""
+
+    def __init__(self, patch):
+        self.wall, self.passed = 5000 * SECOND, 10 * SECOND
+        patch.setattr(time, "time_ns", lambda: self.wall)
+        patch.setattr(time, "monotonic_ns", lambda: self.passed)
+
+    def run(self, seconds, jump=0):
+        self.passed += seconds * SECOND
+        self.wall += (seconds + jump) * SECOND
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    return Machine(monkeypatch)
+
+
+def test_time_goes_on_where_the_clock_goes_back_and_follows_it_forward(machine):
     clock = SteadyClock()
     assert clock.now() == 5000 * 10**6
-    passed[0] += 3 * SECOND
-    wall[0] -= 3600 * SECOND
-    assert clock.now() == 5003 * 10**6
-    wall[0] = 9000 * SECOND
-    assert clock.now() == 9000 * 10**6
+    machine.run(3, -3600)
+    assert clock.now() == 5001_500_000, "at half its pace"
+    machine.run(7000)
+    assert clock.now() == 8501_500_000
+    machine.run(1000)
+    assert clock.now() == machine.wall // 1000, "which has caught up"
+    machine.run(1, 4000)
+    assert clock.now() == machine.wall // 1000
+
+
+def test_a_clock_that_was_forward_for_a_while_is_caught_up_with(machine):
+    clock = SteadyClock()
+    machine.run(1, 3600)
+    ahead = clock.now()
+    assert ahead == 8601 * 10**6
+    machine.run(10, -3600)
+    assert clock.now() == ahead + 5 * 10**6
+    machine.run(7200)
+    assert clock.now() == machine.wall // 1000
+
+
+def test_a_clock_goes_on_from_where_the_one_before_it_was(machine):
+    clock = SteadyClock(9000 * 10**6)
+    assert clock.now() > 9000 * 10**6
+    machine.run(2)
+    assert clock.now() == pytest.approx(9001 * 10**6, abs=2)
+    machine.run(10_000)
+    assert clock.now() == machine.wall // 1000
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(-200, 200))))
+def test_no_answer_is_before_another(steps):
+    with pytest.MonkeyPatch.context() as patch:
+        machine = Machine(patch)
+        clock = SteadyClock()
+        told = [clock.now()]
+        for seconds, jump in steps:
+            machine.run(seconds, jump)
+            told.append(clock.now())
+            assert told[-1] >= machine.wall // 1000
+    assert told == sorted(set(told))

@@ -82,10 +82,12 @@ def test_every_event_counts_once_whatever_is_repeated(tmp_path_factory, rule, ba
             ledger.close()
             ledger = Ledger(path, rule)
             assert not ledger.commit(batch_of(number, rule, events)).is_new
-        if data.draw(st.booleans(), "silence"):
-            told += ledger.close_silent()
+        now = data.draw(st.none() | st.integers(0, 100), "silence")
+        if now is not None:
+            told += ledger.close_silent(now)
             if plain.panes:
-                plain.close(max(plain.panes) + rule.slide)
+                past = (now - rule.lateness) // rule.slide * rule.slide
+                plain.close(min(max(plain.panes) + rule.length, past))
     assert ledger.windows_after() == sorted(plain.closed, key=lambda window: window.end)
     assert told == ledger.windows_after()
     for window, counted in plain.closed.items():
@@ -112,9 +114,9 @@ def test_sizes_are_means_of_those_known(tmp_path):
 
 def test_late_and_bad_rows_are_told_with_the_window_that_closes_next(tmp_path):
     ledger = Ledger(tmp_path / "s", HOUR)
-    ledger.commit(batch_of(0, HOUR, [(5, "a"), (75, "a")], bad=2))
+    ledger.commit(batch_of(0, HOUR, [(5, "a"), (75, "a")], reasons={"x": 2}))
     assert ledger.closed_window(Window(0, 60)).bad == 2
-    assert ledger.commit(batch_of(1, HOUR, [(6, "a")], bad=1)).late == 1
+    assert ledger.commit(batch_of(1, HOUR, [(6, "a")], reasons={"x": 1})).late == 1
     ledger.commit(batch_of(2, HOUR, [(200, "a")]))
     second = ledger.closed_window(Window(60, 120))
     assert (second.late, second.bad) == (1, 1)
@@ -208,11 +210,33 @@ def test_ended_subscriptions_go_once_they_are_many(tmp_path):
         assert ledger.totals()["subscriptions"] == 29 - number
 
 
-def test_silence_closes_what_is_open_and_nothing_twice(tmp_path):
+def test_silence_closes_what_is_open_and_past_and_nothing_twice(tmp_path):
     ledger = Ledger(tmp_path / "s", HOUR)
-    assert ledger.close_silent() == []
+    assert ledger.close_silent(1000) == []
     ledger.commit(batch_of(0, HOUR, [(5, "a")]))
-    assert ledger.close_silent() == [Window(0, 60)]
+    assert ledger.close_silent(59) == [], "more may come before its end"
+    assert ledger.close_silent(69) == [], "and be late for a while"
+    assert ledger.commit(batch_of(1, HOUR, [(6, "a")])).late == 0
+    assert ledger.close_silent(70) == [Window(0, 60)]
     assert ledger.closed_window(Window(0, 60)).closed_by == "idle"
-    assert ledger.close_silent() == []
-    assert ledger.commit(batch_of(1, HOUR, [(6, "a")])).late == 1
+    assert ledger.close_silent(1000) == []
+    assert ledger.commit(batch_of(2, HOUR, [(6, "a")])).late == 1
+
+
+def test_silence_closes_all_windows_over_the_last_events(tmp_path):
+    rule = WindowRule(60, 20, 10)
+    ledger = Ledger(tmp_path / "s", rule)
+    ledger.commit(batch_of(0, rule, [(45, "a")]))
+    assert ledger.close_silent(95) == [Window(0, 60), Window(20, 80)]
+    assert ledger.close_silent(1000) == [Window(40, 100)]
+    assert ledger.close_silent(2000) == []
+
+
+def test_a_ledger_without_tables_that_were_added_later_gets_them(tmp_path):
+    Ledger(tmp_path / "s", HOUR).close()
+    with sqlite3.connect(tmp_path / "s") as database:
+        database.execute("DROP TABLE sessions")
+        database.execute("DROP TABLE reasons")
+    ledger = Ledger(tmp_path / "s", HOUR)
+    ledger.commit(batch_of(0, HOUR, [], reasons={"why": 2}))
+    assert ledger.reasons() == {"why": 2}

@@ -117,7 +117,13 @@ def test_times_are_written_exactly(micros):
 
 
 def test_decisions_that_we_publish_are_no_traffic():
-    one = MessageReader(None, None, 100, BrokerLog(), frozenset({"fanwise/decision"}))
-    assert one.read(Arrival("fanwise/decision", b"x" * 200, AT, is_again=True)) is None
-    assert one.read(Arrival("fanwise/decisions", b"x", AT)) is not None
+    one = MessageReader(None, None, 100, BrokerLog(), frozenset({"our/decision"}))
+    assert one.read(Arrival("our/decision", b"x" * 200, AT, is_again=True)) is None
+    assert one.read(Arrival("our/decisions", b"x", AT)) is not None
+
+
+def test_what_forwarders_and_clients_tell_each_other_is_no_traffic():
+    one = reader()
+    for topic in ("fanwise/decision", "fanwise/forwarder/main", "fanwise/answer/ann"):
+        assert one.read(Arrival(topic, b"x", AT, is_again=True)) is None
     assert one.again == 0

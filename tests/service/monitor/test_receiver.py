@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import paho.mqtt.client as mqtt
@@ -25,8 +26,10 @@ from tests.service.servers import Mosquitto, mosquitto, new_folder  # noqa: F401
 
 from fanwise.service.configuration.model import MqttSource
 from fanwise.service.monitor import receiver as receivers
+from fanwise.service.monitor.heard import Heard, heard_file
 from fanwise.service.monitor.receiver import Receiver, ReceiverProcess
 from fanwise.service.monitor.spool import Spool, SpoolFullError, segments
+from fanwise.service.monitor.subscriptions import AWAY, LOST
 
 LOGGED = """
 log_dest topic
@@ -424,65 +427,138 @@ def test_only_the_topics_that_were_asked_for_come(mosquitto, run, tmp_path):  # 
     }  # fmt: skip
 
 
+def records_of(folder, who):
+    """What the broker's log said of a client, in order."""
+    return [
+        (record["kind"], record["topic"])
+        for record in records(folder)
+        if record.get("subscriber") == who
+    ]
+
+
 def test_subscriptions_are_read_from_the_brokers_log(logging_broker, run, tmp_path):
     run(logging_broker, broker_log=True).start()
     spool = tmp_path / "spool"
-
-    def changes(who):
-        return [
-            (record["kind"], record["topic"])
-            for record in records(spool)
-            if record.get("subscriber") == who
-        ]
-
     with client_of(logging_broker, "alice") as alice:
         alice.subscribe([("music/a", 0), ("news/+/x y", 1)])
-        wait_until(lambda: len(changes("alice")) == 3)
+        wait_until(lambda: len(records_of(spool, "alice")) == 3)
         alice.unsubscribe("music/a")
-        wait_until(lambda: len(changes("alice")) == 4)
-    wait_until(lambda: len(changes("alice")) == 5)
-    assert changes("alice") == [
-        ("unsubscribe", None),
+        wait_until(lambda: len(records_of(spool, "alice")) == 4)
+    wait_until(lambda: len(records_of(spool, "alice")) == 5)
+    assert records_of(spool, "alice") == [
+        ("clean", None),
         ("subscribe", "music/a"),
         ("subscribe", "news/+/x y"),
         ("unsubscribe", "music/a"),
-        ("unsubscribe", None),
+        ("leave", None),
     ]
     with client_of(logging_broker, "bob", clean=False) as bob:
         bob.subscribe("music/#", 1)
-        wait_until(lambda: len(changes("bob")) == 1)
-    with client_of(logging_broker, "carol"):
-        wait_until(lambda: len(changes("carol")) == 1)
-    wait_until(lambda: len(changes("carol")) == 2)
-    assert changes("bob") == [("subscribe", "music/#")], "its session is kept"
-    assert changes("fanwise-monitor") == []
+        wait_until(lambda: len(records_of(spool, "bob")) == 2)
+    wait_until(lambda: len(records_of(spool, "bob")) == 3)
+    assert records_of(spool, "bob") == [("kept", None), ("subscribe", "music/#"), ("leave", None)]
+    assert records_of(spool, "fanwise-monitor") == []
 
 
 def test_a_client_that_takes_over_its_own_name_keeps_what_it_subscribes(
     logging_broker, run, tmp_path
 ):
     run(logging_broker, broker_log=True).start()
-
-    def actions():
-        return [
-            (record["kind"], record["topic"])
-            for record in records(tmp_path / "spool")
-            if record.get("subscriber") == "alice"
-        ]
-
+    spool = tmp_path / "spool"
     with client_of(logging_broker, "alice") as first:
         first.subscribe("a", 1)
-        wait_until(lambda: ("subscribe", "a") in actions())
+        wait_until(lambda: ("subscribe", "a") in records_of(spool, "alice"))
         first.on_disconnect = lambda client, *_: client.loop_stop()
         first.reconnect_delay_set(600, 600)
         with client_of(logging_broker, "alice") as second:
             second.subscribe("b", 1)
-            wait_until(lambda: ("subscribe", "b") in actions())
+            wait_until(lambda: ("subscribe", "b") in records_of(spool, "alice"))
             with client_of(logging_broker, "zoe") as zoe:
                 zoe.subscribe("z", 1)
-                wait_until(lambda: "z" in [row["topic"] for row in records(tmp_path / "spool")])
-            assert actions()[-1] == ("subscribe", "b")
-            assert ("unsubscribe", None) in actions()[2:-1]
+                wait_until(lambda: ("subscribe", "z") in records_of(spool, "zoe"))
+    assert records_of(spool, "alice")[:4] == [
+        ("clean", None), ("subscribe", "a"), ("clean", None), ("subscribe", "b"),
+    ]  # fmt: skip
+
+
+def kinds(folder):
+    return [record["kind"] for record in records(folder)]
+
+
+def test_a_start_of_the_broker_is_told_with_when_we_lost_it(logging_broker, run, tmp_path):
+    spool = tmp_path / "spool"
+    run(logging_broker, broker_log=True).start()
+    # The broker says every ten seconds how long it runs; a line of its log tells what time it is.
+    wait_until(lambda: kinds(spool).count("start") >= 1)
+    first = [record for record in records(spool) if record["kind"] == "start"]
+    assert all(record["topic"] is None for record in first), "there was no connection before"
+    with client_of(logging_broker, "alice") as alice:
+        alice.subscribe("a", 1)
+        wait_until(lambda: ("subscribe", "a") in records_of(spool, "alice"))
+        alice.on_disconnect = lambda client, *_: client.loop_stop()
+        alice.reconnect_delay_set(600, 600)
+        logging_broker.stop()
+        logging_broker.start()
+    with client_of(logging_broker, "bob") as bob:
+        bob.subscribe("b", 1)
+        wait_until(lambda: kinds(spool).count("start") > len(first))
+        wait_until(lambda: ("subscribe", "b") in records_of(spool, "bob"))
+        told = [record for record in records(spool) if record["kind"] == "start"][-1]
+        came = {
+            record["subscriber"]: record for record in records(spool) if record["kind"] == "clean"
+        }
+        # A line that came again has when we lost the connection on which it came first.
+        alice_came = int(came["alice"]["topic"] or came["alice"]["came"])
+        assert alice_came <= int(told["topic"]) < came["bob"]["came"]
+        assert float(told["timestamp"]) <= float(came["bob"]["timestamp"])
+    assert "gap" not in kinds(spool)
+
+
+def test_away_for_longer_than_the_broker_keeps_its_log_is_told(logging_broker, run, tmp_path):
+    spool = tmp_path / "spool"
+    run(logging_broker, broker_log=True).start().stop()
+    run(logging_broker, broker_log=True).start().stop()
+    assert "gap" not in kinds(spool)
+    heard = Heard.read(heard_file(spool))
+    replace(heard, wall=heard.wall - 25).write(heard_file(spool))
+    again = run(logging_broker, broker_log=True).start()
+    wait_until(lambda: ("gap", AWAY) in [(one["kind"], one["topic"]) for one in records(spool)])
+    again.stop()
+    with client_of(logging_broker, "fanwise-monitor"):
+        pass  # a clean session of the same name: the broker forgets the receiver's
+    run(logging_broker, broker_log=True).start()
+    wait_until(lambda: ("gap", LOST) in [(one["kind"], one["topic"]) for one in records(spool)])
+
+
+def test_time_goes_on_from_what_was_written_before(mosquitto, run, tmp_path):  # noqa: F811
+    spool = tmp_path / "spool"
+    ahead = time.time() + 3600
+    Spool(spool, limit=10**6).write([{"kind": "event", "topic": "a", "timestamp": f"{ahead:.6f}"}])
+    run(mosquitto).start()
+    publish(mosquitto, [("a", "")])
+    wait_until(lambda: len(records(spool)) == 2)
+    assert ahead < float(records(spool)[1]["timestamp"]) < ahead + 600
+
+
+def test_a_receiver_that_always_ends_is_not_started_all_the_time(tmp_path, monkeypatch):
+    process = ReceiverProcess(MqttSource(), tmp_path / "spool", limit=1, largest=1)
+    monkeypatch.setattr(process, "start", lambda: setattr(process, "starts", process.starts + 1))
+    process._process = SimpleNamespace(is_alive=lambda: False, exitcode=1)
+    now = [1000.0]
+    monkeypatch.setattr(receivers.time, "monotonic", lambda: now[0])
+    starts = []
+    for _ in range(200):
+        assert process.status().trouble.startswith("the receiver ended (1)")
+        starts.append(process.starts)
+        now[0] += 1.0
+    assert starts[:3] == [1, 2, 3]
+    assert starts[-1] < 12
+    process._status = receivers.ReceiverStatus(is_connected=True)
+    before = process.starts
+    now[0] += 60
+    process.status()
+    process.status()
+    assert process.starts == before + 2, "once it was connected, it is started at once again"
 
 
 PARENT = """

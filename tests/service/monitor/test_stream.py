@@ -6,7 +6,10 @@ import json
 import os
 import time
 from collections import Counter
+from datetime import UTC, datetime
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from fanwise.errors import InputError
@@ -14,7 +17,7 @@ from fanwise.service.configuration.model import FolderSource, MqttSource, SparkS
 from fanwise.service.monitor.ledger import Ledger
 from fanwise.service.monitor.sources import open_source
 from fanwise.service.monitor.spool import Spool
-from fanwise.service.monitor.stream import Stream
+from fanwise.service.monitor.stream import UNKNOWN_ACTION, Stream
 from fanwise.service.monitor.windows import WindowRule
 from fanwise.service.records import Window
 
@@ -24,10 +27,10 @@ HOUR = WindowRule.from_seconds(3600, None, 60)
 WAIT = 120.0
 
 
-def wait_until(condition):
+def wait_until(condition, what="waited too long"):
     end = time.monotonic() + WAIT
     while not condition():
-        assert time.monotonic() < end, "waited too long"
+        assert time.monotonic() < end, what() if callable(what) else what
         time.sleep(0.05)
 
 
@@ -41,13 +44,13 @@ def write_lines(path, rows):
 class Running:
     """A stream on a source, with its ledger."""
 
-    def __init__(self, spark, source, folder, **more):
+    def __init__(self, spark, source, folder, rule=HOUR, **more):
         self.closed = []
-        self.ledger = Ledger(folder / "stream.sqlite", HOUR)
+        self.ledger = Ledger(folder / "stream.sqlite", rule)
         self.stream = Stream(
             open_source(spark, source, folder / "spool"),
             self.ledger,
-            HOUR,
+            rule,
             folder / "checkpoint",
             trigger=0.1,
             idle=more.pop("idle", 3600.0),
@@ -57,7 +60,10 @@ class Running:
         self.stream.start()
 
     def wait_for(self, **totals):
-        wait_until(lambda: all(self.ledger.totals()[key] >= totals[key] for key in totals))
+        wait_until(
+            lambda: all(self.ledger.totals()[key] >= totals[key] for key in totals),
+            lambda: f"{self.ledger.totals()} {self.ledger.reasons()} {self.stream.status.trouble}",
+        )
 
     def stop(self):
         self.stream.stop()
@@ -95,7 +101,7 @@ def test_folders_of_events_and_changes(spark, tmp_path):
         {"topic": "b", "timestamp": 3700},
     ]
     write_lines(publications / "1.jsonl", rows)
-    running = Running(spark, source, tmp_path)
+    running = Running(spark, source, tmp_path, aside=tmp_path / "bad.jsonl")
     running.wait_for(events=4)
     write_lines(publications / "2.jsonl", [{"topic": "a", "timestamp": 1}] * 2)
     running.wait_for(events=6)
@@ -117,8 +123,12 @@ def test_folders_of_events_and_changes(spark, tmp_path):
         "timestamp in the future": 1,
         "malformed row": 1,
         "no subscriber": 1,
-        "action neither subscribe nor unsubscribe": 1,
+        UNKNOWN_ACTION: 1,
     }
+    aside = [json.loads(line) for line in (tmp_path / "bad.jsonl").read_text().splitlines()]
+    assert sorted(row["reason"] for row in aside) == sorted(running.stream.status.reasons)
+    assert {row.get("raw") for row in aside if row["reason"] == "malformed row"} == {"{not json"}
+    assert {row["timestamp"] for row in aside if "ISO" in row["reason"]} == {"noon"}
     running.stop()
 
 
@@ -201,16 +211,68 @@ def test_files_that_were_written_long_ago_are_taken_too(spark, tmp_path):
     running.stop()
 
 
-def test_columns_of_csv_and_parquet_are_those_of_the_first_file(spark, tmp_path):
-    folder = tmp_path / "csv"
+def put(folder, name, data):
+    """Let a file appear whole."""
+    (folder / f".{name}").write_bytes(data.encode() if isinstance(data, str) else data)
+    (folder / f".{name}").rename(folder / name)
+
+
+def parquet(**columns):
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), sink)
+    return sink.getvalue().to_pybytes()
+
+
+def test_a_folder_of_csv_that_is_empty_at_first_and_columns_by_their_names(spark, tmp_path):
+    folder = tmp_path / "c s v"
     folder.mkdir()
-    (folder / "a.csv").write_text('bytes,timestamp,topic\n5,10,a\n7,20,"x,y"\n')
     running = Running(spark, FolderSource(publications=str(folder), format="csv"), tmp_path)
-    running.wait_for(events=2)
-    (folder / "b.csv").write_text("bytes,timestamp,topic\n5,4000,a\n")
+    put(folder, "a.csv", 'bytes,timestamp,topic\n5,10,a\n7,20,"x,y"\n,30,"two\nlines"\n')
     running.wait_for(events=3)
-    assert counts(running.ledger, Window(0, 3600 * 10**6)) == {"a": 1, "x,y": 1}
+    put(folder, "b.csv", "Topic,other,timestamp\na,9,50\nb,9\nb,9,60\n,1,1\n")
+    put(folder, "empty.csv", "")
+    put(folder, "header.csv", "topic,timestamp\n")
+    put(folder, "c.csv", "timestamp,topic\n4000,a\n")
+    running.wait_for(events=6, bad=2)
+    window = Window(0, 3600 * 10**6)
+    assert counts(running.ledger, window) == {"a": 2, "b": 1, "x,y": 1, "two\nlines": 1}
+    sizes = running.ledger.closed_window(window)
+    assert dict(zip(sizes.topics.to_pylist(), sizes.size.tolist(), strict=True))["a"] == 5.0
+    assert running.ledger.reasons() == {"malformed row": 1, "no topic": 1}
     running.stop()
+
+
+def test_a_folder_of_parquet_where_a_broken_file_is_one_bad_row(spark, tmp_path):
+    publications, subscriptions = tmp_path / "p", tmp_path / "s"
+    publications.mkdir()
+    subscriptions.mkdir()
+    source = FolderSource(
+        publications=str(publications), subscriptions=str(subscriptions), format="parquet"
+    )
+    running = Running(spark, source, tmp_path)
+    good = parquet(topic=["a", "b"], timestamp=[1700000000.5, 1700000001.25], bytes=[1, 3])
+    put(publications, "a.parquet", good)
+    put(publications, "broken.parquet", good[: len(good) // 2])
+    put(publications, "nonsense.parquet", b"nonsense")
+    put(publications, "nothing.parquet", b"")  # has no rows
+    moment = datetime(2023, 11, 14, 22, 13, 22, tzinfo=UTC)
+    put(publications, "b.parquet", parquet(timestamp=[moment], topic=["a"]))
+    put(
+        subscriptions,
+        "s.parquet",
+        parquet(action=["subscribe"], subscriber=["u"], topic=["a"], timestamp=[1700000000]),
+    )
+    running.wait_for(events=3, bad=2, subscriptions=1)
+    put(publications, "c.parquet", parquet(topic=["a"], timestamp=["2023-11-15T12:00:00Z"]))
+    running.wait_for(events=4)
+    start = 1700000000 // 3600 * 3600 * 10**6
+    assert counts(running.ledger, Window(start, start + 3600 * 10**6)) == {"a": 2, "b": 1}
+    assert running.ledger.reasons() == {"malformed row": 2}
+    assert running.stream.is_alive()
+    running.stop()
+    again = Running(spark, source, tmp_path)
+    assert again.stream.status.reasons == {"malformed row": 2}, "they survive"
+    again.stop()
 
 
 def test_a_source_that_spark_does_not_have_is_one_line(spark, tmp_path):
@@ -224,10 +286,57 @@ def test_any_source_of_spark_by_its_name(spark, tmp_path):
     lines = [
         {"topic": "a", "timestamp": 5},
         {"topic": "a", "timestamp": 6, "subscriber": "u", "action": "subscribe"},
+        {"topic": "a", "timestamp": 7, "subscriber": "u", "action": "follow"},
+        {"topic": "a", "timestamp": 8, "action": "Event"},
         "nonsense",
     ]
     write_lines(folder / "x.txt", lines)
     source = SparkSource(format="text", options={"path": str(folder)})
     running = Running(spark, source, tmp_path)
-    running.wait_for(events=1, subscriptions=1, bad=1)
+    running.wait_for(events=2, subscriptions=1, bad=2)
+    assert running.ledger.totals()["events"] == 2
+    assert running.ledger.reasons() == {UNKNOWN_ACTION: 1, "malformed row": 1}
+    running.stop()
+
+
+NOW = 1_700_000_000 * 10**6
+MINUTE = WindowRule.from_seconds(60, None, 5)
+
+
+def test_an_event_from_far_ahead_makes_no_others_late(spark, tmp_path):
+    folder = tmp_path / "p"
+    folder.mkdir()
+    source = FolderSource(publications=str(folder))
+    running = Running(spark, source, tmp_path, rule=MINUTE, now=lambda: NOW)
+    now = NOW // 10**6
+    write_lines(folder / "1.jsonl", [{"topic": "a", "timestamp": now + 59 * 60}])
+    running.wait_for(bad=1)
+    write_lines(folder / "2.jsonl", [{"topic": "a", "timestamp": now + at} for at in (0, 30, 64)])
+    running.wait_for(events=3)
+    assert running.ledger.totals()["late"] == 0
+    assert running.ledger.reasons() == {"timestamp in the future": 1}
+    running.stop()
+
+
+def test_a_silent_source_closes_windows_once_they_are_over_and_it_is_there(spark, tmp_path):
+    folder = tmp_path / "p"
+    folder.mkdir()
+    source = FolderSource(publications=str(folder))
+    now = [NOW]
+    running = Running(spark, source, tmp_path, rule=MINUTE, idle=0.2, now=lambda: now[0])
+    write_lines(folder / "1.jsonl", [{"topic": "a", "timestamp": NOW // 10**6}])
+    running.wait_for(events=1)
+    stream = running.stream
+    time.sleep(0.3)
+    stream.close_if_silent()
+    assert running.closed == [], "more may come: its end is in the future"
+    now[0] += 65 * 10**6
+    stream.note_away()
+    stream.close_if_silent()
+    assert running.closed == [], "nobody can know that it is silent"
+    time.sleep(0.3)
+    stream.close_if_silent()
+    assert [window.end for window in running.closed] == [
+        NOW // 60_000_000 * 60_000_000 + 60 * 10**6
+    ]
     running.stop()

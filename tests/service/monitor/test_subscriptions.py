@@ -33,7 +33,7 @@ FILTERS = st.lists(st.sampled_from(["a", "b", "", "+", "$SYS"]), min_size=1, max
 def plain_spans(changes):
     """Apply changes one by one to a list."""
     spans: list[list] = []
-    for instant, action, who, topic in changes:
+    for instant, action, who, topic, _ in changes:
         mine = [span for span in spans if span[0] == who and span[3] == FOREVER]
         if action == "subscribe":
             if all(span[1] != topic for span in mine):
@@ -116,3 +116,12 @@ def test_ending_what_is_not_there_is_nothing(topic):
     subscriptions = Subscriptions()
     assert subscriptions.apply(SubscriptionChange(5, "unsubscribe", "u", topic)) == []
     assert len(subscriptions) == 0
+
+
+def test_topics_may_have_thousands_of_levels():
+    deep = "/".join("x" * 5000)
+    tree = TopicTree.of([deep, "x/y"])
+    assert set(tree.match("#")) == {deep, "x/y"}
+    assert list(tree.match("/".join("+" * 5000))) == [deep]
+    assert list(tree.match(deep)) == [deep]
+    assert list(tree.match(deep + "/#")) == [deep]

@@ -336,7 +336,9 @@ class InputBody(Body):
     events: int
     late: int
     bad: int
-    reasons: dict[str, int] = Field(description="Rows that cannot be read, since the start.")
+    reasons: dict[str, int] = Field(description="Rows that cannot be read, by reason.")
+    gaps: int = Field(description="Times that changes of subscriptions may have been missed.")
+    lost_sessions: int = Field(description="Times that the broker forgot the receiver.")
     duplicates: int
     redelivered: int
     received: int

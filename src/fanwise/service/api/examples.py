@@ -62,6 +62,8 @@ _INPUT = {
     "late": 12,
     "bad": 3,
     "reasons": {"not JSON": 3},
+    "gaps": 0,
+    "lost_sessions": 0,
     "duplicates": 5,
     "redelivered": 40,
     "received": 1_250_020,

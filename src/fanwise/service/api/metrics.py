@@ -116,6 +116,8 @@ class _Live:
             ("late", "Events that came after their window had closed.", found.late),
             ("duplicates", "Events dropped because they had come before.", found.duplicates),
             ("redelivered", "Messages that the broker sent again.", found.redelivered),
+            ("gaps", "Times that changes of subscriptions may have been missed.", found.gaps),
+            ("lost_sessions", "Times that the broker forgot the receiver.", found.lost_sessions),
         ):
             yield _counter(f"fanwise_{name}", text, value)
         bad = CounterMetricFamily("fanwise_bad", "Rows that cannot be read.", labels=["reason"])

@@ -172,7 +172,14 @@ class Windows(Section):
         None, description="Distance between windows; left out: one after the other."
     )
     lateness: Duration = written("1m", "How long a window waits for late events.")
-    idle: Length = written("5m", "Without any input for so long, open windows close.")
+    idle: Length = written(
+        "5m", "Without any input for so long, open windows close that the clock has passed."
+    )
+    ahead: Duration | None = Field(
+        None,
+        description="Events further ahead of the clock are set aside; left out: length and "
+        "lateness together, an hour at most.",
+    )
 
     @model_validator(mode="after")
     def check_slide(self) -> Self:

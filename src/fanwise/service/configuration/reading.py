@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -34,6 +34,8 @@ SOURCES: dict[str, type[BaseModel]] = {
     "spark": SparkSource,
 }
 """Sections of sources by their kind."""
+SERVE = "fanwise serve"
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Mistake(NamedTuple):
@@ -49,10 +51,10 @@ class Mistake(NamedTuple):
 class ConfigurationError(InputError):
     """A configuration with mistakes; all of them."""
 
-    def __init__(self, path: Path, mistakes: Sequence[Mistake]) -> None:
+    def __init__(self, path: Path, mistakes: Sequence[Mistake], command: str = SERVE) -> None:
         self.path, self.mistakes = path, tuple(sorted(mistakes))
         first, more = self.mistakes[0], len(self.mistakes) - 1
-        others = f" ({more} more; fanwise serve --config {path} --check lists all)" if more else ""
+        others = f" ({more} more; {command} --config {path} --check lists all)" if more else ""
         super().__init__(f"{path}: {first}{others}")
 
 
@@ -66,26 +68,32 @@ def read_configuration(path: Path) -> Configuration:
     InputError
         Where there is no such file.
     """
+    return _resolve_texts(read_as(Configuration, path, SERVE), path.absolute().parent)
+
+
+def read_as(model: type[Model], path: Path, command: str) -> Model:
+    """Read and check the file of a command, as :func:`read_configuration` does."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read: {error.strerror}; fanwise serve --init {path} writes one."
+            f"{path}: cannot be read: {error.strerror}; {command} --init {path} writes one."
         ) from None
     except UnicodeDecodeError:
-        raise ConfigurationError(path, [Mistake(0, "is not text in UTF-8")]) from None
+        raise ConfigurationError(path, [Mistake(0, "is not text in UTF-8")], command) from None
     try:
         entries = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(path, [_syntax_mistake(str(error))]) from None
+        raise ConfigurationError(path, [_syntax_mistake(str(error))], command) from None
     try:
-        found = Configuration.model_validate(entries)
+        found = model.model_validate(entries)
     except ValidationError as error:
         lines = find_lines(text)
         raise ConfigurationError(
-            path, [_mistake(detail, lines) for detail in error.errors()]
+            path, [_mistake(detail, lines, model) for detail in error.errors()], command
         ) from None
-    return _resolve_paths(found, path.absolute().parent)
+    resolved: Any = _resolve(found, path.absolute().parent)
+    return model.model_construct(**resolved.__dict__)
 
 
 def place_mistakes(path: Path, found: Iterable[tuple[Path_, str]]) -> list[Mistake]:
@@ -143,7 +151,7 @@ def _line_of(place: Path_, lines: dict[Path_, int]) -> int:
     return 0
 
 
-def _mistake(detail: ErrorDetails, lines: dict[Path_, int]) -> Mistake:
+def _mistake(detail: ErrorDetails, lines: dict[Path_, int], whole: type[BaseModel]) -> Mistake:
     # The kind of a source is not a name in the file.
     place: Path_ = tuple(
         part for index, part in enumerate(detail["loc"]) if not _is_tag(detail["loc"], index)
@@ -151,9 +159,9 @@ def _mistake(detail: ErrorDetails, lines: dict[Path_, int]) -> Mistake:
     name = ".".join(str(part) for part in place)
     line = _line_of(place, lines)
     if detail["type"] == "missing":
-        return Mistake(line, f"{name} is missing: {_describe(detail['loc'])}")
+        return Mistake(line, f"{name} is missing: {_describe(whole, detail['loc'])}")
     if detail["type"] == "extra_forbidden":
-        return Mistake(line, f"{name} is no setting: {_suggest(detail['loc'])}")
+        return Mistake(line, f"{name} is no setting: {_suggest(whole, detail['loc'])}")
     message = detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "union_tag_not_found":
         return Mistake(line, f"{name}.kind is missing: write kind = 'folder', 'mqtt' or 'spark'")
@@ -172,16 +180,16 @@ def _is_tag(loc: Sequence[str | int], index: int) -> bool:
     return index == 1 and loc[0] == "source" and loc[1] in SOURCES
 
 
-def _describe(place: Path_) -> str:
+def _describe(whole: type[BaseModel], place: Path_) -> str:
     """Say what a missing entry is for."""
-    model = _model_at(place[:-1])
+    model = _model_at(whole, place[:-1])
     entry = None if model is None else model.model_fields.get(str(place[-1]))
     return "write it" if entry is None or not entry.description else entry.description
 
 
-def _suggest(place: Path_) -> str:
+def _suggest(whole: type[BaseModel], place: Path_) -> str:
     """Say which setting was probably meant."""
-    model = _model_at(place[:-1])
+    model = _model_at(whole, place[:-1])
     if model is None:
         return "leave it out"
     known = list(model.model_fields)
@@ -189,9 +197,9 @@ def _suggest(place: Path_) -> str:
     return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
 
 
-def _model_at(place: Path_) -> type[BaseModel] | None:
+def _model_at(whole: type[BaseModel], place: Path_) -> type[BaseModel] | None:
     """Return the section that names lead to, the kind of a source among them; None for none."""
-    model: type[BaseModel] | None = Configuration
+    model: type[BaseModel] | None = whole
     for part in place:
         if part in SOURCES and place[0] == "source":
             model = SOURCES[str(part)]
@@ -212,9 +220,8 @@ def section_of(annotation: Any) -> type[BaseModel] | None:
     return sections[0] if len(sections) == 1 else None
 
 
-def _resolve_paths(model: Configuration, folder: Path) -> Configuration:
-    """Return the configuration with paths as seen from the file's folder."""
-    resolved: Any = _resolve(model, folder)
+def _resolve_texts(resolved: Configuration, folder: Path) -> Configuration:
+    """Return the configuration with paths that are texts, or in one, as seen from a folder."""
     source, store = resolved.source, resolved.store
     if isinstance(source, FolderSource):
         changed = {
@@ -228,7 +235,7 @@ def _resolve_paths(model: Configuration, folder: Path) -> Configuration:
     if store.url is not None and _SQLITE.match(store.url):
         url = _SQLITE.sub(lambda found: f"{found[1]}{folder}/", store.url, count=1)
         resolved = resolved.model_copy(update={"store": store.model_copy(update={"url": url})})
-    return Configuration.model_construct(**resolved.__dict__)
+    return resolved
 
 
 def _resolve(value: Any, folder: Path) -> Any:

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from fanwise.service.configuration.model import Configuration
-from fanwise.service.configuration.reading import SOURCES, section_of
+from fanwise.service.configuration.reading import SERVE, SOURCES, section_of
+from fanwise.service.forwarding.settings import ForwarderConfiguration
 
 WIDTH = 96
 EXAMPLES: dict[tuple[str, ...], Any] = {
@@ -25,14 +26,21 @@ EXAMPLES: dict[tuple[str, ...], Any] = {
 """Values that the file begins with where there is no default, or a better one for a start."""
 
 
-def write_template() -> str:
+def write_template(
+    model: type[BaseModel] = Configuration,
+    what: str = "the fanwise decision service",
+    command: str = SERVE,
+) -> str:
     """Return a configuration that runs, with every setting and its meaning."""
+    intent = (
+        f"Check it with: {command} --config FILE --check. Settings behind a # have the value that "
+        "is shown as their default. Durations are written 90s, 15m, 1h30m, 10d."
+    )
     lines = [
-        "# Configuration of the fanwise decision service.",
-        "# Check it with: fanwise serve --config FILE --check. Settings behind a # have the value",
-        "# that is shown as their default. Durations are written 90s, 15m, 1h30m, 10d.",
+        f"# Configuration of {what}.",
+        *_comment(intent),
         "",
-        *_entries(Configuration, (), is_top=True),
+        *_entries(model, (), is_top=True),
     ]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -133,6 +141,11 @@ def write_reference() -> str:
         "Made from the code that checks the file; `fanwise serve --init FILE` writes the same as",
         "a commented file.",
         *_reference(Configuration, ()),
+        "",
+        "# Configuration of a forwarder",
+        "",
+        "Of `fanwise serve forward`; `fanwise serve forward --init FILE` writes a commented file.",
+        *_reference(ForwarderConfiguration, ()),
     ]
     return "\n".join(lines) + "\n"
 

@@ -20,6 +20,7 @@ from fanwise.service.executor.guardrails import Case, find_refusals
 from fanwise.service.executor.outbox import Outbox
 from fanwise.service.executor.settings import Execute
 from fanwise.service.executor.to_file import ToFile
+from fanwise.service.executor.to_forwarder import ToForwarder
 from fanwise.service.executor.to_mqtt import ToMqtt
 from fanwise.service.executor.to_webhook import ToWebhook
 from fanwise.service.records import AuditEntry, Change, Decision, Mode
@@ -89,6 +90,7 @@ def make_outputs(settings: Execute, now: Callable[[], int]) -> list[Output]:
         *map(ToFile, settings.file),
         *(ToWebhook(webhook, now) for webhook in settings.webhook),
         *map(ToMqtt, settings.mqtt),
+        *map(ToForwarder, settings.forwarder),
     ]
 
 

@@ -195,6 +195,32 @@ class MqttOutput(Output):
         return self
 
 
+class ForwarderOutput(Output):
+    """Forwarders, which must report that they have a decision before it is in force."""
+
+    name: Name = Field("forwarder", description="Name of this output; each has its own.")
+    host: str = Field("127.0.0.1", description="The ingress.", min_length=1)
+    port: Port = Field(1883, description="Its port.")
+    names: list[Name] = Field(
+        ["forwarder"], min_length=1, description="Forwarders that must have each decision."
+    )
+    username: str | None = Field(None, description="Who to be at the broker.")
+    password_file: File | None = Field(None, description="File that holds the password.")
+    password_variable: str | None = Field(
+        None, description="Environment variable that holds it, instead of a file."
+    )
+    tls_ca: File | None = Field(None, description="PEM file of the authority; turns TLS on.")
+    timeout: Length = written("10s", "Longest wait for the broker and all forwarders.")
+    largest_body: Size = written("32 MB", "Larger decisions are not sent: they fail.")
+
+    @model_validator(mode="after")
+    def check_password(self) -> Self:
+        """A password has one place."""
+        if self.password_file is not None and self.password_variable is not None:
+            raise ValueError("password_file and password_variable exclude each other: give one")
+        return self
+
+
 class Execute(Section):
     """What happens to decisions."""
 
@@ -211,13 +237,15 @@ class Execute(Section):
     file: list[FileOutput] = Field([], description=FileOutput.__doc__)
     webhook: list[WebhookOutput] = Field([], description=WebhookOutput.__doc__)
     mqtt: list[MqttOutput] = Field([], description=MqttOutput.__doc__)
+    forwarder: list[ForwarderOutput] = Field([], description=ForwarderOutput.__doc__)
 
     @property
-    def outputs(self) -> Iterator[FileOutput | WebhookOutput | MqttOutput]:
+    def outputs(self) -> Iterator[FileOutput | WebhookOutput | MqttOutput | ForwarderOutput]:
         """All outputs."""
         yield from self.file
         yield from self.webhook
         yield from self.mqtt
+        yield from self.forwarder
 
     @model_validator(mode="after")
     def check_names(self) -> Self:

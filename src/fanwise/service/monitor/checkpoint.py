@@ -6,8 +6,9 @@ away once they are counted, that is of no use: a week of them would be millions 
 stream begins a new checkpoint now and then. The ledger says which one is in use, by the number of
 its first batch: numbers in the ledger go on, while Spark's begin at 0 again.
 
-Each step may be the last before a kill. What was counted leaves the spool first, which the old
-checkpoint does not mind; then one transaction of the ledger changes over; then the old one goes.
+Each step may be the last before a kill. What was counted leaves the spool first: the old checkpoint
+may hand over its last batch again, without rows then, but the ledger has that one and looks at none
+of it. Then one transaction of the ledger changes over; then the old one goes.
 """
 
 from __future__ import annotations

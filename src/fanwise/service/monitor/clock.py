@@ -6,17 +6,28 @@ import time
 
 
 class SteadyClock:
-    """Tells microseconds since the epoch, and never goes back.
+    """Tells microseconds since the epoch; each answer is later than all before it.
 
     Events that get their time on arrival belong to the window that is open. Were the clock set back
-    an hour, they would be late for an hour; so time goes on at its own pace from where it was. A
-    clock that is set forward is followed.
+    an hour, they would be late for an hour. So time never goes back: where it is ahead of the
+    machine's clock, be it that this was set back or that it was wrongly forward for a while, time
+    goes at half its pace until the machine's clock has caught up. A clock that is set forward is
+    followed.
     """
 
-    def __init__(self) -> None:
-        self._begun, self._since = time.time_ns(), time.monotonic_ns()
+    def __init__(self, least: int = 0) -> None:
+        """Begin.
+
+        Parameters
+        ----------
+        least
+            What a clock before this one told last, in microseconds since the epoch.
+        """
+        self._last, self._asked = least * 1000, time.monotonic_ns()
 
     def now(self) -> int:
         """Return the time."""
-        passed = time.monotonic_ns() - self._since
-        return max(time.time_ns(), self._begun + passed) // 1000
+        asked = time.monotonic_ns()
+        passed, self._asked = asked - self._asked, asked
+        self._last = max(time.time_ns(), self._last + passed // 2, self._last + 1000)
+        return self._last // 1000

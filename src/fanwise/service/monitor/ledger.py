@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -25,7 +26,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fanwise.errors import InputError
+from fanwise.service.monitor.sessions import Sessions
 from fanwise.service.monitor.subscriptions import (
+    GAP,
+    LOST,
     Subscription,
     SubscriptionChange,
     Subscriptions,
@@ -33,7 +37,7 @@ from fanwise.service.monitor.subscriptions import (
 from fanwise.service.monitor.windows import WindowRule
 from fanwise.service.records import ClosedBy, ClosedWindow, Window
 
-VERSION = 2
+VERSION = 1
 NEVER = -(2**62)
 """An instant before all others: nothing is closed yet."""
 MORE_TOPICS, FEW_TOPICS = 1.1, 1000
@@ -59,12 +63,18 @@ CREATE TABLE subscriptions (
     row INTEGER PRIMARY KEY, subscriber TEXT NOT NULL, topic TEXT NOT NULL,
     since INTEGER NOT NULL, until INTEGER NOT NULL
 );
-CREATE TABLE heard (topic INTEGER PRIMARY KEY, pane INTEGER NOT NULL);
 """
-UPGRADES = {1: "CREATE TABLE heard (topic INTEGER PRIMARY KEY, pane INTEGER NOT NULL)"}
-"""What brings a file of an earlier version to the next."""
 ENDED_SHARE = 0.1
 """Ended subscriptions go once they are such a share of all: then all rows are written anew."""
+MORE = """
+CREATE TABLE IF NOT EXISTS heard (topic INTEGER PRIMARY KEY, pane INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS sessions (
+    client TEXT PRIMARY KEY, is_clean INTEGER NOT NULL, since INTEGER NOT NULL,
+    came INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reasons (reason TEXT PRIMARY KEY, rows INTEGER NOT NULL) WITHOUT ROWID;
+"""
+"""Tables that were added later: missing ones are made."""
 
 
 class TopicCount(NamedTuple):
@@ -87,16 +97,16 @@ class Batch:
         Spark's number of the batch.
     last
         The latest event time in it; None without events.
-    bad
-        Rows that could not be read.
+    reasons
+        Rows that could not be read, by reason.
     changes
-        Of subscriptions, in the order in which they came.
+        Of subscriptions and of who is connected, in the order in which they came.
     """
 
     number: int
     counts: Sequence[TopicCount] = ()
     last: int | None = None
-    bad: int = 0
+    reasons: Mapping[str, int] = field(default_factory=dict)
     changes: Sequence[SubscriptionChange] = ()
 
 
@@ -112,11 +122,14 @@ class Committed:
         Windows that it closed, oldest first.
     late
         Events that came too late for some window.
+    bad
+        Rows that could not be read, or whose meaning could not be told.
     """
 
     is_new: bool
     closed: Sequence[Window] = ()
     late: int = 0
+    bad: int = 0
 
 
 @dataclass
@@ -124,6 +137,7 @@ class _Memory:
     """What is kept in memory of the tables; changed only when a transaction has succeeded."""
 
     subscriptions: Subscriptions = field(default_factory=Subscriptions)
+    sessions: Sessions = field(default_factory=Sessions)
     topics: dict[str, int] = field(default_factory=dict)
     next_topic: int = 0
 
@@ -161,9 +175,11 @@ class Ledger:
                 return Committed(is_new=False)
             through = self._get("closed_through")
             late = self._count(batch.counts, through)
-            self._change(batch.changes)
+            reasons = Counter(batch.reasons) + self._change(batch.changes)
+            bad = reasons.total()
+            self._add_reasons(reasons)
             self._add("late", late)
-            self._add("bad", batch.bad)
+            self._add("bad", bad)
             last = max(self._get("last"), NEVER if batch.last is None else batch.last)
             self._set("last", last)
             now_through = (
@@ -177,20 +193,26 @@ class Ledger:
                     _now(),
                     sum(count.events for count in batch.counts),
                     late,
-                    batch.bad,
+                    bad,
                     len(batch.changes),
                 ),
             )
-            return Committed(is_new=True, closed=closed, late=late)
+            return Committed(is_new=True, closed=closed, late=late, bad=bad)
 
-    def close_silent(self) -> list[Window]:
-        """Close the windows that are open, because nothing came for long."""
+    def close_silent(self, now: int) -> list[Window]:
+        """Close the windows that are open, because nothing came for long.
+
+        Parameters
+        ----------
+        now
+            The time: windows that it has not passed yet stay open, for more may come.
+        """
         with self._lock, self._transaction():
             row = self._database.execute("SELECT max(pane) FROM counts").fetchone()
             if row[0] is None:
                 return []
-            through = max(self._get("closed_through"), self.rule.closed_by_silence(row[0]))
-            return self._close_through(through, "idle")
+            through = min(self.rule.closed_by_silence(row[0]), self.rule.closed_by_watermark(now))
+            return self._close_through(max(self._get("closed_through"), through), "idle")
 
     def take_snapshot(self, pairs: Iterable[tuple[str, str]], instant: int) -> int:
         """Make the pairs all subscriptions from an instant on; return how many rows changed."""
@@ -320,8 +342,15 @@ class Ledger:
                 "batch": -1 if batches is None else batches,
                 "last": self._get("last"),
                 "closed_through": self._get("closed_through"),
+                "gaps": self._get("gaps"),
+                "lost_sessions": self._get("lost_sessions"),
                 "subscriptions": sum(map(len, self._memory.subscriptions.open_.values())),
             }
+
+    def reasons(self) -> dict[str, int]:
+        """Return the rows that could not be read since the beginning, by reason."""
+        with self._lock:
+            return dict(self._database.execute("SELECT reason, rows FROM reasons"))
 
     # Inside
 
@@ -330,22 +359,19 @@ class Ledger:
         version = self._database.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:
             with self._transaction():
-                for statement in SCHEMA.split(";"):
+                for statement in (SCHEMA + MORE).split(";"):
                     self._database.execute(statement)
                 for name, value in {**rule, "closed_through": NEVER, "last": NEVER}.items():
                     self._set(name, value)
                 self._database.execute(f"PRAGMA user_version = {VERSION}")
             return
-        while version in UPGRADES:
-            with self._transaction():
-                self._database.execute(UPGRADES[version])
-                version += 1
-                self._database.execute(f"PRAGMA user_version = {version}")
         if version != VERSION:
             raise InputError(
                 f"{self.path}: is of version {version}, and this fanwise reads {VERSION}; "
                 "use the one that wrote it."
             )
+        for statement in MORE.split(";"):
+            self._database.execute(statement)
         for name, value in rule.items():
             if self._get(name) != value:
                 raise InputError(
@@ -361,6 +387,9 @@ class Ledger:
             "SELECT subscriber, topic, since, until FROM subscriptions ORDER BY row"
         )
         memory.subscriptions.load(Subscription(*row) for row in rows)
+        memory.sessions.load(
+            self._database.execute("SELECT client, is_clean, since, came FROM sessions")
+        )
         # Rows are numbered from 0 on without holes, in memory as on disk.
         numbers = self._database.execute("SELECT count(*), max(row) FROM subscriptions").fetchone()
         if numbers[0] and numbers[1] != numbers[0] - 1:
@@ -446,12 +475,41 @@ class Ledger:
         self._database.execute("DELETE FROM subscriptions WHERE until <= ?", (through,))
         return int(ended)
 
-    def _change(self, changes: Sequence[SubscriptionChange]) -> None:
-        subscriptions = self._memory.subscriptions
+    def _change(self, changes: Sequence[SubscriptionChange]) -> Counter[str]:
+        """Apply changes; return those that were set aside, by reason."""
+        memory, bad = self._memory, Counter[str]()
         rows: dict[int, None] = {}
+        clients: dict[str, None] = {}
         for change in changes:
-            rows |= dict.fromkeys(subscriptions.apply(change))
+            if change.action == GAP:
+                self._add("lost_sessions" if change.topic == LOST else "gaps", 1)
+                continue
+            outcome = memory.sessions.apply(change, memory.subscriptions)
+            for one in outcome.changes:
+                rows |= dict.fromkeys(memory.subscriptions.apply(one))
+            clients |= dict.fromkeys(outcome.clients)
+            if outcome.bad:
+                bad[outcome.bad] += 1
         self._write_subscriptions(rows)
+        self._write_sessions(clients)
+        return bad
+
+    def _write_sessions(self, clients: Iterable[str]) -> None:
+        known = self._memory.sessions.of
+        for client in clients:
+            if client in known:
+                self._database.execute(
+                    "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)", (client, *known[client])
+                )
+            else:
+                self._database.execute("DELETE FROM sessions WHERE client = ?", (client,))
+
+    def _add_reasons(self, reasons: Mapping[str, int]) -> None:
+        self._database.executemany(
+            "INSERT INTO reasons VALUES (?, ?) "
+            "ON CONFLICT (reason) DO UPDATE SET rows = rows + excluded.rows",
+            reasons.items(),
+        )
 
     def _write_subscriptions(self, rows: Iterable[int]) -> None:
         self._write_rows(rows, self._memory.subscriptions)

@@ -7,7 +7,9 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from fanwise.client.naming import CONTROL
 from fanwise.service.monitor.mosquitto_log import BrokerLog
+from fanwise.service.monitor.subscriptions import SubscriptionChange
 
 Record = dict[str, Any]
 MOST_IDS = 1_000_000
@@ -46,7 +48,7 @@ class MessageReader:
     log
         Reads the broker's own log.
     ignored
-        Topics of ours: decisions that we publish are no traffic.
+        Topics of ours: decisions that we publish are no traffic, nor is what is below ``fanwise/``.
     doubles
         Events that came again, as far as their ids tell; ``again`` counts what the broker says it
         sent again, whether it had arrived or not.
@@ -65,9 +67,11 @@ class MessageReader:
         """Return the record of a message; None for a double, and for lines that say nothing."""
         topic, payload, at, is_again = arrival
         if topic.startswith("$SYS/"):
-            change = self.log.read(topic, payload.decode(errors="replace"), at)
-            return None if change is None else _change_record(*change, at)
-        if topic in self.ignored:
+            change = self.log.read(topic, payload, at)
+            if isinstance(change, str):
+                return bad(change, topic, payload, at)
+            return None if change is None else change_record(change._replace(came=at))
+        if topic in self.ignored or topic.startswith(CONTROL):
             return None
         self.again += is_again
         if len(payload) > self.largest:
@@ -119,15 +123,14 @@ def bad(reason: str, topic: str, payload: bytes, at: int) -> Record:
     }  # fmt: skip
 
 
-def _change_record(
-    instant: int, action: str, subscriber: str, topic: str | None, at: int
-) -> Record:
+def change_record(change: SubscriptionChange) -> Record:
+    """Return the record of a change."""
     return {
-        "kind": action,
-        "subscriber": subscriber,
-        "topic": topic,
-        "timestamp": _seconds(instant),
-        "came": at,
+        "kind": change.action,
+        "subscriber": change.subscriber,
+        "topic": change.topic,
+        "timestamp": _seconds(change.instant),
+        "came": change.came,
     }
 
 

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,9 +25,20 @@ from typing import Any, NamedTuple
 from fanwise.service.configuration.model import MqttSource
 from fanwise.service.monitor import mosquitto_log
 from fanwise.service.monitor.clock import SteadyClock
-from fanwise.service.monitor.messages import Arrival, MessageReader, Record, bad
-from fanwise.service.monitor.mosquitto_log import BrokerLog
-from fanwise.service.monitor.spool import Spool, SpoolFullError, segments
+from fanwise.service.monitor.heard import Heard, heard_file
+from fanwise.service.monitor.messages import Arrival, MessageReader, Record, bad, change_record
+from fanwise.service.monitor.mosquitto_log import EXPIRES_SECONDS, BrokerLog
+from fanwise.service.monitor.spool import Spool, SpoolFullError, UnsyncedError, segments
+from fanwise.service.monitor.subscriptions import (
+    AWAY,
+    CLEAN,
+    GAP,
+    KEPT,
+    LOST,
+    START,
+    Action,
+    SubscriptionChange,
+)
 from fanwise.service.tls import TrustOfNow, explain
 
 log = logging.getLogger(__name__)
@@ -47,8 +58,14 @@ FAREWELL_SECONDS = 2.0
 """How long a receiver that stops waits for the broker to have read its acknowledgements."""
 NO_TOPIC = "fanwise/no-topic"
 """A topic that nobody subscribes to: giving it up changes nothing, but the broker answers."""
+MOST_QUESTIONS = 30
+"""Lines of its own that the receiver causes in the broker's log after it has connected, one a
+second until the broker tells how long it runs: they tell what time it is there."""
 RECALLED = 50
-"""Segments that are read again at the start, for the ids of events."""
+"""Segments that are read again at the start, for the ids of events and the time."""
+QUICK_STARTS, LONGEST_PAUSE = 3, 60.0
+"""Times that a receiver which ends before it is connected is started again at once; after those,
+seconds to wait double up to a minute."""
 
 
 @dataclass
@@ -125,21 +142,30 @@ class Receiver:
 
         self._source, self._spool = source, spool
         self._topics = [*source.topics, *([mosquitto_log.TOPIC] if source.broker_log else [])]
+        log_of_broker = BrokerLog(frozenset({source.client_id}))
         self._reader = MessageReader(
             source.time_field,
             source.id_field,
             largest,
-            BrokerLog(frozenset({source.client_id})),
+            log_of_broker,
             frozenset(ignored),
         )
-        if source.id_field is not None:
-            self._recall()
+        self._log = log_of_broker
+        self._heard_file = heard_file(spool.folder)
+        before = Heard.read(self._heard_file)
+        # Of the connection before this one, and of this one.
+        self._before, self._heard = before, before or Heard()
+        self._questions = MOST_QUESTIONS
+        last = self._recall()
         self.status = ReceiverStatus()
         self._lock = threading.Condition()
         self._arrived: list[_Waiting] = []
+        # How many of them are in the spool, and may not be on disk.
+        self._visible = 0
         self._connection = 0
-        self._clock = SteadyClock()
+        self._clock = SteadyClock(max(last, self._heard.at))
         self._is_over = threading.Event()
+        self._answered = 0
         self._has_answered = threading.Event()
         self._client = client = mqtt.Client(
             CallbackAPIVersion.VERSION2,
@@ -155,14 +181,17 @@ class Receiver:
         client.on_disconnect = self._on_disconnect
         client.on_subscribe = self._on_subscribe
         client.on_message = self._on_message
-        client.on_unsubscribe = lambda *_: self._has_answered.set()
+        client.on_unsubscribe = self._on_unsubscribe
         client.reconnect_delay_set(min_delay=1, max_delay=10)
         self._properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         self._properties.SessionExpiryInterval = SESSION_SECONDS
         # The broker sends so many before it waits for acknowledgements, which come in bundles.
         self._properties.ReceiveMaximum = RECEIVE_MAXIMUM
         # What brokers retain was published before, and would come again with every connection.
-        self._options = SubscribeOptions(qos=1, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND)
+        unretained = SubscribeOptions.RETAIN_DO_NOT_SEND
+        self._options = SubscribeOptions(qos=1, retainHandling=unretained)
+        # What is told late would be wrong: it is not kept for somebody who is away.
+        self._at_once = SubscribeOptions(qos=0, retainHandling=unretained)
 
     def run(self, is_over: threading.Event, told: Connection | None = None) -> None:
         """Receive until the event is set.
@@ -183,27 +212,56 @@ class Receiver:
         pause, last_told = FLUSH_SECONDS, 0.0
         try:
             while not is_over.wait(pause):
+                heard = self._heard
                 pause = FLUSH_SECONDS if self._flush() else RETRY_SECONDS
-                if told is not None and time.monotonic() - last_told >= TELL_SECONDS:
+                if time.monotonic() - last_told >= TELL_SECONDS:
                     last_told = time.monotonic()
-                    self._tell(told)
+                    if pause == FLUSH_SECONDS:  # what it says of the broker is on disk
+                        self._remember(heard)
+                    self._ask_time()
+                    if told is not None:
+                        self._tell(told)
         finally:
             is_over.set()
-            self._flush()
-            self._await_broker()
+            heard = self._heard
+            is_flushed = self._flush()
+            if is_flushed:
+                self._remember(heard)
+            if self._await_broker() and is_flushed and self._heard.wall:
+                self._remember(replace(self._heard, wall=time.time()))
             self._client.disconnect()
             self._client.loop_stop()
 
-    def _await_broker(self) -> None:
-        """Return when the broker has read all acknowledgements, or after a while.
+    def _await_broker(self) -> bool:
+        """Return when the broker has read all acknowledgements, or after a while; and whether.
 
         It reads what a connection sends in order, so its answer to the last request says so. A
         receiver that left sooner could be replaced by the next before its acknowledgements were
         read, and messages that are on disk would be sent again.
         """
-        if self.status.is_connected:
+        if not self.status.is_connected:
+            return False
+        number, end = self._client.unsubscribe(NO_TOPIC)[1], time.monotonic() + FAREWELL_SECONDS
+        while self._answered != number and time.monotonic() < end:
+            self._has_answered.wait(end - time.monotonic())
+            self._has_answered.clear()
+        return self._answered == number
+
+    def _remember(self, heard: Heard) -> None:
+        try:
+            heard.write(self._heard_file)
+        except OSError as error:  # a full disk is said where it matters
+            log.debug("%s: %s", self._heard_file, error)
+
+    def _ask_time(self) -> None:
+        """Cause a line in the broker's log, while it is not known when the broker was started."""
+        if self._source.broker_log and self.status.is_connected and self._questions > 0:
+            self._questions -= 1
             self._client.unsubscribe(NO_TOPIC)
-            self._has_answered.wait(FAREWELL_SECONDS)
+
+    def _on_unsubscribe(self, client: Any, data: Any, number: int, *_: Any) -> None:
+        self._answered = number
+        self._has_answered.set()
 
     def _tell(self, told: Connection) -> None:
         self.status.at = time.time()
@@ -218,11 +276,16 @@ class Receiver:
         with self._lock:
             arrived = self._arrived[:]
         trouble = ""
-        while not self._write(arrived):
+        if self._visible:
+            arrived = arrived[: self._visible]
+            if not self._sync():
+                return False
+        while not self._visible and not self._write(arrived):
             trouble = self.status.trouble
-            if len(arrived) < 2:
+            if self._visible or len(arrived) < 2:
                 return False
             del arrived[len(arrived) // 2 :]  # there may be room for some of it
+        self._visible = 0
         if self.status.trouble.startswith(WAITS):
             self.status.trouble = trouble
         with self._lock:
@@ -240,13 +303,29 @@ class Receiver:
         records = [one.record for one in arrived if one.record is not None]
         try:
             self._spool.write(records)
+        except UnsyncedError as error:
+            self._visible = len(arrived)
+            self.status.written += len(records)
+            return self._wait(error)
         except (SpoolFullError, OSError) as error:
-            if not self.status.trouble.startswith(WAITS):
-                log.warning("%s%s", WAITS, error)
-            self.status.trouble = f"{WAITS}{error}"
-            return False
+            return self._wait(error)
         self.status.written += len(records)
         return True
+
+    def _sync(self) -> bool:
+        """Bring to disk what is written already; return whether that was possible."""
+        try:
+            self._spool.sync()
+        except OSError as error:
+            return self._wait(error)
+        return True
+
+    def _wait(self, error: Exception) -> bool:
+        """Say in the status why input waits; return false."""
+        if not self.status.trouble.startswith(WAITS):
+            log.warning("%s%s", WAITS, error)
+        self.status.trouble = f"{WAITS}{error}"
+        return False
 
     def _on_pre_connect(self, client: Any, data: Any) -> None:
         """Read the password anew for each connection: it may have changed."""
@@ -272,7 +351,69 @@ class Receiver:
             return
         with self._lock:
             self._connection += 1
-        client.subscribe([(topic, self._options) for topic in self._topics])
+        if self._source.broker_log:
+            self._begin(bool(getattr(flags, "session_present", True)))
+        topics = [(topic, self._options) for topic in self._topics]
+        if self._source.broker_log:
+            topics.append((mosquitto_log.UPTIME, self._at_once))
+        client.subscribe(topics)
+
+    def _begin(self, is_known: bool) -> None:
+        """Begin to follow the broker's log on a new connection.
+
+        Parameters
+        ----------
+        is_known
+            Whether the broker had a session of ours.
+        """
+        before = self._before = self._heard if self._heard.wall else None
+        self._log.begin()
+        self._questions = MOST_QUESTIONS
+        if before is None:
+            return
+        away = before.seconds_ago()
+        if not is_known:
+            log.warning(
+                "the broker had forgotten the session: what was published and who subscribed in "
+                "the last %.0f s may have been missed", away,
+            )  # fmt: skip
+            self._add(GAP, self._clock.now(), LOST)
+        elif away > EXPIRES_SECONDS:
+            log.warning(
+                "the broker was not heard for %.0f s and keeps its log for %.0f s: changes of "
+                "subscriptions may have been missed", away, EXPIRES_SECONDS,
+            )  # fmt: skip
+            self._add(GAP, self._clock.now(), AWAY)
+
+    def _add(self, action: Action, instant: int, topic: str | None) -> None:
+        """Add a record of our own to what arrived."""
+        change = SubscriptionChange(instant, action, "", topic, self._clock.now())
+        with self._lock:
+            self._arrived.append(_Waiting(change_record(change), 0, 0, self._connection))
+
+    def _note_uptime(self, payload: bytes) -> None:
+        """Note when the broker was started, by its own clock.
+
+        It was running for so many seconds when it wrote this, and it wrote this after the last line
+        of its log that arrived: so it was not started before the difference. A second is lost to
+        rounding.
+        """
+        seconds = payload.split()[0] if payload.split() else b""
+        if self._log.line is None or not seconds.isdigit():
+            return
+        self._questions = 0
+        started = self._log.line - (int(seconds) + 1) * 10**6
+        if started <= self._heard.started + 10**6:
+            return
+        before = self._before
+        # A start after the connection before had begun is what ended that connection.
+        is_new = before is not None and 0 < before.begun < started
+        self._add(START, started, str(before.at) if before is not None and is_new else None)
+        self._heard = replace(self._heard, started=started)
+
+    def _note_heard(self, at: int) -> None:
+        begun = self._heard.begun if self._log.own is None else self._log.own
+        self._heard = replace(self._heard, at=at, wall=time.time(), begun=begun)
 
     def _on_subscribe(
         self, client: Any, data: Any, number: int, reasons: Any, properties: Any
@@ -300,7 +441,15 @@ class Receiver:
         except UnicodeDecodeError:
             record: Record | None = bad("topic not UTF-8", "", message.payload, at)
         else:
+            if topic == mosquitto_log.UPTIME:
+                self._note_uptime(message.payload)
+                self._note_heard(at)
+                return
             record = self._reader.read(Arrival(topic, message.payload, at, bool(message.dup)))
+            is_session = record is not None and record["kind"] in (CLEAN, KEPT)
+            if record is not None and is_session and message.dup and self._before is not None:
+                record["topic"] = str(self._before.at)
+        self._note_heard(at)
         status = self.status
         status.received += 1
         status.again, status.doubles = self._reader.again, self._reader.doubles
@@ -311,15 +460,31 @@ class Receiver:
             self._arrived.append(_Waiting(record, message.mid, message.qos, self._connection))
             status.waiting = len(self._arrived)
 
-    def _recall(self) -> None:
-        """Know the events that were written last, for the broker may send some of them again."""
-        for path in segments(self._spool.folder)[-RECALLED:]:
+    def _recall(self) -> int:
+        """Know the events that were written last, for the broker may send some of them again.
+
+        Return the latest time of an arrival among them.
+        """
+        last = 0
+        count = 1 if self._source.id_field is None else RECALLED
+        for path in segments(self._spool.folder)[-count:]:
             try:
                 lines = path.read_text(encoding="ascii").splitlines()
             except FileNotFoundError:  # counted and moved just now
                 continue
             for line in lines:
-                self._reader.remember(json.loads(line))
+                record = json.loads(line)
+                self._reader.remember(record)
+                last = max(last, self._arrival_of(record))
+        return last
+
+    def _arrival_of(self, record: Record) -> int:
+        """Return when a record arrived, in microseconds since the epoch; 0 if it does not say."""
+        if "came" in record:
+            return int(record["came"])
+        if record["kind"] == "event" and self._source.time_field is not None:
+            return 0
+        return round(float(record["timestamp"]) * 10**6)
 
 
 def _read_secret(path: Path | None) -> str | None:
@@ -376,7 +541,7 @@ class ReceiverProcess:
         self._process: Any = None
         self._told: Connection | None = None
         self._status = ReceiverStatus()
-        self.starts = 0
+        self.starts, self._failures, self._next = 0, 0, 0.0
 
     def start(self) -> None:
         """Start the process."""
@@ -400,11 +565,28 @@ class ReceiverProcess:
                 self._status = ReceiverStatus(**self._told.recv())
         except (EOFError, OSError):
             pass
+        if self._status.is_connected:
+            self._failures = 0
         if self._process is not None and not self._process.is_alive():
-            code = self._process.exitcode
-            self.start()
-            self._status = ReceiverStatus(trouble=f"the receiver ended ({code}) and was restarted")
+            self._start_again()
         return self._status
+
+    def _start_again(self) -> None:
+        """Start a process that died, after a pause where it has died often."""
+        if self._next == 0.0:
+            self._failures += 1
+            over = self._failures - QUICK_STARTS
+            pause = 0.0 if over <= 0 else min(2.0 ** (over - 1), LONGEST_PAUSE)
+            self._next = time.monotonic() + pause
+        code = self._process.exitcode
+        if time.monotonic() < self._next:
+            self._status = ReceiverStatus(
+                trouble=f"the receiver ended ({code}) {self._failures} times; it is restarted soon"
+            )
+            return
+        self._next = 0.0
+        self.start()
+        self._status = ReceiverStatus(trouble=f"the receiver ended ({code}) and was restarted")
 
     def stop(self, seconds: float = 10.0) -> None:
         """Stop the process: what it has goes to disk first."""

@@ -1,14 +1,12 @@
 """Sources as one streaming DataFrame: events and changes of subscriptions, unread as yet.
 
 Columns are ``kind`` (``event``, ``subscribe``, ``unsubscribe``, ``bad``), ``topic``, ``timestamp``,
-``bytes``, ``subscriber``, ``reason`` and ``came``, all text. The last tells the order of changes
-within the same second, where the source knows it.
+``bytes``, ``subscriber``, ``reason``, ``came`` and ``raw``, all text. ``came`` tells the order of
+changes, where the source knows it; ``raw`` is what a bad row was made of.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -18,32 +16,30 @@ from pyspark.sql import functions as F
 from fanwise.errors import InputError
 from fanwise.pipeline.shared.session import reason
 from fanwise.service.configuration.model import FolderSource, MqttSource, Source, SparkSource
+from fanwise.service.monitor.files import reading
 from fanwise.service.monitor.spool import archive_of
+from fanwise.service.monitor.subscriptions import SUBSCRIBE, UNSUBSCRIBE
 
-EVENT, SUBSCRIBE, UNSUBSCRIBE, BAD = "event", "subscribe", "unsubscribe", "bad"
-COLUMNS = ("kind", "topic", "timestamp", "bytes", "subscriber", "reason", "came")
+EVENT, BAD = "event", "bad"
+COLUMNS = ("kind", "topic", "timestamp", "bytes", "subscriber", "reason", "came", "raw")
+GIVEN = ("topic", "timestamp", "bytes", "subscriber")
+"""What whoever writes files and messages may give."""
 SCHEMA = ", ".join(f"{name} STRING" for name in COLUMNS)
 MALFORMED = "_malformed"
+FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+"""What Spark tells of whole files."""
 GLOBS = {"jsonl": "*.{jsonl,json}", "csv": "*.csv", "parquet": "*.parquet"}
 MOST_FILES = 200
 """Files of one micro-batch: a backlog is worked off in pieces."""
 
 
-def open_source(
-    spark: SparkSession,
-    source: Source,
-    spool: Path,
-    *,
-    is_over: Callable[[], bool] = lambda: False,
-) -> DataFrame:
+def open_source(spark: SparkSession, source: Source, spool: Path) -> DataFrame:
     """Return the stream of a source.
 
     Parameters
     ----------
     spool
         Where the receiver of an MQTT source puts its segments.
-    is_over
-        Asked while waiting for the first file of a folder whose columns are in its files.
 
     Raises
     ------
@@ -53,7 +49,7 @@ def open_source(
     if isinstance(source, MqttSource):
         return _spooled(spark, spool)
     if isinstance(source, FolderSource):
-        return _folders(spark, source, is_over)
+        return _folders(spark, source)
     return _any_source(spark, source)
 
 
@@ -74,48 +70,33 @@ def _spooled(spark: SparkSession, spool: Path) -> DataFrame:
     )
 
 
-def _folders(spark: SparkSession, source: FolderSource, is_over: Callable[[], bool]) -> DataFrame:
-    events = _folder(spark, source.publications, source.format, is_over)
+def _folders(spark: SparkSession, source: FolderSource) -> DataFrame:
+    events = _folder(spark, source.publications, source.format)
     frame = _as_columns(events, F.lit(EVENT))
     if source.subscriptions is None:
         return frame
-    changes = _folder(spark, source.subscriptions, source.format, is_over)
+    changes = _folder(spark, source.subscriptions, source.format)
     action = F.lower(_column(changes, "action"))
     kind = F.when(action.isin(SUBSCRIBE, UNSUBSCRIBE), action).otherwise(F.lit(BAD))
     return frame.unionByName(_as_columns(changes, kind))
 
 
-def _folder(spark: SparkSession, folder: str, kind: str, is_over: Callable[[], bool]) -> DataFrame:
-    if kind == "jsonl":
-        schema = f"{SCHEMA}, action STRING, {MALFORMED} STRING"
-    else:
-        schema = _columns_of_first(spark, folder, kind, is_over)
+def _folder(spark: SparkSession, folder: str, kind: str) -> DataFrame:
     reader = (
-        spark.readStream.schema(schema)
-        .option("maxFilesPerTrigger", MOST_FILES)
+        spark.readStream.option("maxFilesPerTrigger", MOST_FILES)
         .option("pathGlobFilter", GLOBS[kind])
-        .option("columnNameOfCorruptRecord", MALFORMED)
         # Files may be moved in long after they were written; Spark would skip old ones silently.
         .option("maxFileAge", "36500d")
     )
-    if kind == "csv":
-        return reader.option("header", True).option("escape", '"').csv(folder)
-    return reader.json(folder) if kind == "jsonl" else reader.parquet(folder)
-
-
-def _columns_of_first(
-    spark: SparkSession, folder: str, kind: str, is_over: Callable[[], bool]
-) -> str:
-    """Wait for the first file and return its columns, which all files must have."""
-    while not is_over():
-        first = min(Path(folder).glob(GLOBS[kind]), default=None)
-        if first is not None:
-            batch = spark.read.option("header", True)
-            frame = batch.csv(str(first)) if kind == "csv" else batch.parquet(str(first))
-            fields = [f"`{one.name}` {one.dataType.simpleString()}" for one in frame.schema]
-            return ", ".join([*fields, *([f"{MALFORMED} STRING"] if kind == "csv" else [])])
-        time.sleep(0.5)
-    return SCHEMA
+    if kind == "jsonl":
+        schema = f"{SCHEMA}, action STRING, {MALFORMED} STRING"
+        return reader.schema(schema).option("columnNameOfCorruptRecord", MALFORMED).json(folder)
+    # Files of this machine are read where they are, piece by piece; others come with their content.
+    names = ("path", "content") if "://" in folder else ("path",)
+    columns = (*GIVEN, "action")
+    schema = ", ".join(f"{name} STRING" for name in (*columns, MALFORMED))
+    files = reader.format("binaryFile").schema(FILES).load(folder).select(*names)
+    return files.mapInArrow(reading(kind, columns, MALFORMED), schema)
 
 
 def _any_source(spark: SparkSession, source: SparkSource) -> DataFrame:
@@ -128,18 +109,28 @@ def _any_source(spark: SparkSession, source: SparkSource) -> DataFrame:
         ) from None
     if source.payload == "json":
         text = F.col("value").cast("string")
-        fields = F.from_json(text, f"{SCHEMA}, action STRING")
+        schema = f"{SCHEMA}, action STRING, {MALFORMED} STRING"
+        fields = F.from_json(text, schema, {"columnNameOfCorruptRecord": MALFORMED})
         frame = frame.select(fields.alias("read"), text.alias("text")).select(
-            "read.*", F.when(F.col("read").isNull(), F.col("text")).alias(MALFORMED)
+            *(F.col(f"read.{name}") for name in (*GIVEN, "action")),
+            # A message without any text is no row either.
+            F.when(F.col("read").isNull(), F.coalesce("text", F.lit("")))
+            .otherwise(F.col(f"read.{MALFORMED}"))
+            .alias(MALFORMED),
         )
     action = F.lower(F.coalesce(_column(frame, "action"), F.lit(EVENT)))
-    return _as_columns(frame, F.when(action.isin(SUBSCRIBE, UNSUBSCRIBE), action).otherwise(EVENT))
+    known = action.isin(EVENT, SUBSCRIBE, UNSUBSCRIBE)
+    return _as_columns(frame, F.when(known, action).otherwise(F.lit(BAD)))
 
 
 def _as_columns(frame: DataFrame, kind: Column) -> DataFrame:
     return frame.select(
         kind.alias("kind"),
-        *(_column(frame, name).alias(name) for name in COLUMNS[1:]),
+        *(_column(frame, name).alias(name) for name in GIVEN),
+        # Why a row is bad is ours to say.
+        F.lit(None).cast("string").alias("reason"),
+        F.lit(None).cast("string").alias("came"),
+        F.lit(None).cast("string").alias("raw"),
         _column(frame, MALFORMED).alias(MALFORMED),
     ).transform(_set_malformed_aside)
 
@@ -157,5 +148,6 @@ def _set_malformed_aside(frame: DataFrame) -> DataFrame:
         {
             "kind": F.when(is_bad, F.lit(BAD)).otherwise(F.col("kind")),
             "reason": F.when(is_bad, F.lit("malformed row")).otherwise(F.col("reason")),
+            "raw": F.when(is_bad, F.col(MALFORMED)).otherwise(F.col("raw")),
         }
     ).drop(MALFORMED)

@@ -24,6 +24,13 @@ class SpoolFullError(Exception):
     """There is no room for more input: on the disk, or within the limit."""
 
 
+class UnsyncedError(OSError):
+    """A segment is in the folder, and may be read, but its name may not be on disk yet.
+
+    It must not be written again; :meth:`Spool.sync` has to succeed before it can be relied on.
+    """
+
+
 class Spool:
     """Writes segments; one writer at a time."""
 
@@ -48,6 +55,8 @@ class Spool:
         ------
         SpoolFullError
             Where there is no room; nothing was written.
+        UnsyncedError
+            Where all is written and visible, but may not be on disk.
         OSError
             Where the disk fails in another way; nothing is visible.
         """
@@ -70,8 +79,15 @@ class Spool:
                 raise SpoolFullError(f"{self.folder}: {error.strerror}") from None
             raise
         os.rename(hidden, path)
-        sync_folder(self.folder)
+        try:
+            self.sync()
+        except OSError as error:
+            raise UnsyncedError(error.errno, error.strerror, str(self.folder)) from None
         return path
+
+    def sync(self) -> None:
+        """Bring the names of segments to disk."""
+        sync_folder(self.folder)
 
     def _check_room(self, needed: int) -> None:
         if bytes_waiting(self.folder) + needed > self._limit:
@@ -89,13 +105,14 @@ def archive_of(folder: Path) -> Path:
 
 def segments(folder: Path) -> list[Path]:
     """Return the segments of a spool in the order of writing, also those that were counted."""
-    found = (*folder.glob(f"*{SUFFIX}"), *archive_of(folder).rglob(f"*{SUFFIX}"))
+    # Names that begin with a dot are hidden: half-written segments.
+    found = (*folder.glob(f"[!.]*{SUFFIX}"), *archive_of(folder).rglob(f"[!.]*{SUFFIX}"))
     return sorted(found, key=lambda path: path.name)
 
 
 def bytes_waiting(folder: Path) -> int:
     """Return the bytes that wait in a spool."""
-    return sum(_size(path) for path in folder.glob(f"*{SUFFIX}"))
+    return sum(_size(path) for path in folder.glob(f"[!.]*{SUFFIX}"))
 
 
 def prune(folder: Path, seconds: float, now: float | None = None) -> int:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -22,21 +23,31 @@ from fanwise.pipeline.shared import values
 from fanwise.pipeline.shared.windows import WINDOW
 from fanwise.pipeline.topic.checks import check_events
 from fanwise.pipeline.topic.transforms import count_events
+from fanwise.service.monitor.aside import MOST_ROWS, Aside
 from fanwise.service.monitor.checkpoint import Checkpoint
 from fanwise.service.monitor.clock import SteadyClock
 from fanwise.service.monitor.ledger import Batch, Ledger, TopicCount
-from fanwise.service.monitor.sources import BAD, EVENT, SUBSCRIBE, UNSUBSCRIBE
-from fanwise.service.monitor.subscriptions import SubscriptionChange
+from fanwise.service.monitor.sources import BAD, EVENT
+from fanwise.service.monitor.subscriptions import (
+    ACTIONS,
+    FOREVER,
+    GAP,
+    START,
+    SUBSCRIBE,
+    SubscriptionChange,
+)
 from fanwise.service.monitor.windows import WindowRule
 from fanwise.service.records import Window
 from fanwise.service.status import StreamStatus
 
 log = logging.getLogger(__name__)
 
-AHEAD = 3600 * 10**6
-"""Events further in the future than this many microseconds are bad: a clock is wrong, and one of
-them would close every window."""
+MOST_AHEAD = 3600 * 10**6
+"""Events further in the future than this many microseconds are bad at most: a clock is wrong, and
+one of them would close every window."""
 
+FUTURE = "timestamp in the future"
+UNKNOWN_ACTION = "action neither subscribe nor unsubscribe"
 RENEW_SECONDS = 10.0
 """Between two attempts to begin a new checkpoint."""
 
@@ -54,8 +65,10 @@ class Stream:
         trigger: float,
         idle: float,
         when_closed: Callable[[Sequence[Window]], None],
+        ahead: float | None = None,
         now: Callable[[], int] | None = None,
         spool: Path | None = None,
+        aside: Path | None = None,
     ) -> None:
         """Prepare the query.
 
@@ -69,19 +82,30 @@ class Stream:
             Seconds between looks for input, and without input after which windows close.
         when_closed
             Told of closed windows.
+        ahead
+            Seconds that events may be ahead of the time; more is bad. Left out: as long as a window
+            is open, an hour at most. Infinite where events get their time from us.
         now
             The time in microseconds since the epoch; left out: that of this machine.
         spool
             Where the frame's segments are, if it reads a spool: its checkpoint stays small.
+        aside
+            File for some of the rows that cannot be read.
         """
         self._frame, self._ledger, self._rule = frame, ledger, rule
         self._checkpoint = Checkpoint(checkpoint, ledger, spool)
         self._trigger, self._idle = trigger, idle
+        self._aside = None if aside is None else Aside(aside)
         self._when_closed, self._now = when_closed, now or SteadyClock().now
+        if ahead is None:
+            self._ahead = float(min(MOST_AHEAD, rule.length + rule.lateness))
+        else:
+            self._ahead = ahead * 1e6
         self._query: Any = None
         self._lock = threading.Lock()
         self._starts, self._renewed = 0, -RENEW_SECONDS
-        self.status = StreamStatus()
+        self.status = StreamStatus(reasons=ledger.reasons())
+        self._heard = self.status.last_input
 
     def start(self) -> None:
         """Start the query."""
@@ -127,36 +151,48 @@ class Stream:
         self.status.trouble = f"the stream ended: {str(error).splitlines()[0] if error else '?'}"
         return False
 
+    def note_away(self) -> None:
+        """Note that the source cannot be heard: that it is silent means nothing."""
+        self._heard = time.monotonic()
+
     def close_if_silent(self) -> None:
-        """Close the windows that are open if nothing has come for long."""
-        if time.monotonic() - self.status.last_input < self._idle:
+        """Close the windows that are open and past if nothing has come for long."""
+        if not self._is_silent():
             return
         with self._lock:
-            if time.monotonic() - self.status.last_input < self._idle:
+            if not self._is_silent():
                 return
-            closed = self._ledger.close_silent()
+            closed = self._ledger.close_silent(self._now())
         if closed:
             self._when_closed(closed)
+
+    def _is_silent(self) -> bool:
+        return time.monotonic() - max(self.status.last_input, self._heard) >= self._idle
 
     def _take(self, frame: DataFrame, number: int, start: int) -> None:
         """Count a micro-batch of a query, unless the query was told to stop."""
         with self._lock:
             if start != self._starts:
                 raise RuntimeError("the stream was stopped")
+            if self._ledger.has_batch(number):
+                return  # its files may have been put away; Spark would find nothing in it
             started = time.monotonic()
-            batch, reasons = read_batch(frame, number, self._rule, self._now() + AHEAD)
+            latest = min(self._now() + self._ahead, FOREVER)
+            batch, bad = read_batch(frame, number, self._rule, int(latest))
             done = self._ledger.commit(batch)
+            if bad and done.is_new:
+                self._set_aside({"batch": number, **row} for row in bad)
             status = self.status
             status.batch = number
             if done.is_new:
                 events = sum(count.events for count in batch.counts)
-                rows = events + batch.bad + len(batch.changes)
+                rows = events + sum(batch.reasons.values()) + len(batch.changes)
                 status.events += events
                 status.late += done.late
-                status.bad += batch.bad
+                status.bad += done.bad
                 status.changes += len(batch.changes)
-                for reason, many in reasons.items():
-                    status.reasons[reason] = status.reasons.get(reason, 0) + many
+                if done.bad:
+                    status.reasons = self._ledger.reasons()
                 status.batch_seconds = time.monotonic() - started
                 status.rows_per_second = rows / max(status.batch_seconds, 1e-9)
                 if rows:
@@ -164,11 +200,19 @@ class Stream:
         if done.closed:
             self._when_closed(done.closed)
 
+    def _set_aside(self, rows: Iterable[dict[str, Any]]) -> None:
+        if self._aside is None:
+            return
+        try:
+            self._aside.write(rows)
+        except OSError as error:  # they are counted all the same
+            log.warning("bad rows cannot be set aside: %s", error)
+
 
 def read_batch(
     frame: DataFrame, number: int, rule: WindowRule, latest: int
-) -> tuple[Batch, dict[str, int]]:
-    """Return a micro-batch counted, and the rows that could not be read by reason.
+) -> tuple[Batch, list[dict[str, Any]]]:
+    """Return a micro-batch counted, and some of the rows that could not be read.
 
     Parameters
     ----------
@@ -179,7 +223,10 @@ def read_batch(
     """
     frame = frame.persist()
     try:
-        counts = _count(frame, rule, latest)
+        checked = check_events(frame.where(F.col("kind") == EVENT), end=latest, place="source")
+        counts = checked.transform(count_events(rule.slide)).toArrow()
+        is_fine = pc.all(pc.equal(counts.column("verdict"), S.FINE)).as_py()
+        bad = [] if is_fine in (True, None) else _some_bad(checked)
         others = _others(frame)
     finally:
         frame.unpersist()
@@ -202,17 +249,23 @@ def read_batch(
         )
     reasons = S.count_reasons(by_verdict)
     if by_verdict.get(S.OUTSIDE):
-        reasons["timestamp in the future"] = by_verdict[S.OUTSIDE]
+        reasons[FUTURE] = by_verdict[S.OUTSIDE]
     changes, more = _read_others(others)
-    for reason, many in more.items():
-        reasons[reason] = reasons.get(reason, 0) + many
-    return Batch(number, fine, last, sum(reasons.values()), changes), reasons
+    for row in more:
+        reasons[row["reason"]] = reasons.get(row["reason"], 0) + 1
+    return Batch(number, fine, last, reasons, changes), [*bad, *more][:MOST_ROWS]
 
 
-def _count(frame: DataFrame, rule: WindowRule, latest: int) -> pa.Table:
-    events = frame.where(F.col("kind") == EVENT)
-    checked = check_events(events, end=latest, place="source")
-    return checked.transform(count_events(rule.slide)).toArrow()
+def _some_bad(checked: DataFrame) -> list[dict[str, Any]]:
+    """Return events that cannot be read, with the reason."""
+    rows = checked.where(F.col(S.VERDICT) != S.FINE).select(
+        "topic", "timestamp", "bytes", S.VERDICT
+    )
+    found: list[dict[str, Any]] = rows.limit(MOST_ROWS).toArrow().to_pylist()
+    for row in found:
+        code = row.pop(S.VERDICT)
+        row["reason"] = FUTURE if code == S.OUTSIDE else next(iter(S.count_reasons({code: 1})))
+    return found
 
 
 def _others(frame: DataFrame) -> pa.Table:
@@ -222,33 +275,40 @@ def _others(frame: DataFrame) -> pa.Table:
         "subscriber",
         "topic",
         "reason",
+        "raw",
+        "timestamp",
         F.coalesce(F.col("came").try_cast("bigint"), F.lit(0)).alias("came"),
         values.instant(others, "timestamp", "source").alias("instant"),
     ).toArrow()
 
 
-def _read_others(table: pa.Table) -> tuple[list[SubscriptionChange], dict[str, int]]:
+def _read_others(table: pa.Table) -> tuple[list[SubscriptionChange], list[dict[str, Any]]]:
+    """Return changes in their order, and rows that cannot be read."""
     changes: list[SubscriptionChange] = []
-    reasons: dict[str, int] = {}
-    # Files come in any order, and so do their rows; what happened first counts first.
-    rows = sorted(table.to_pylist(), key=lambda row: (row["instant"] or 0, row["came"]))
+    bad: list[dict[str, Any]] = []
+    # Files come in any order, and so do their rows; what happened first counts first. What arrived
+    # here did so in order, also where the clock of whoever wrote it was set back.
+    rows = sorted(table.to_pylist(), key=lambda row: (row["came"], row["instant"] or 0))
     for row in rows:
         reason = _why_bad(row)
         if reason is not None:
-            reasons[reason] = reasons.get(reason, 0) + 1
+            shown = {name: row[name] for name in ("topic", "subscriber", "timestamp", "raw")}
+            bad.append({"reason": reason, **shown})
             continue
         changes.append(
-            SubscriptionChange(row["instant"], row["kind"], row["subscriber"], row["topic"])
+            SubscriptionChange(
+                row["instant"], row["kind"], row["subscriber"] or "", row["topic"], row["came"]
+            )
         )
-    return changes, reasons
+    return changes, bad
 
 
 def _why_bad(row: dict[str, Any]) -> str | None:
     if row["kind"] == BAD:
-        return row["reason"] or "action neither subscribe nor unsubscribe"
-    if row["kind"] not in (SUBSCRIBE, UNSUBSCRIBE):
+        return row["reason"] or UNKNOWN_ACTION
+    if row["kind"] not in ACTIONS:
         return "malformed row"
-    if not row["subscriber"]:
+    if not row["subscriber"] and row["kind"] not in (START, GAP):
         return "no subscriber"
     if not row["topic"] and row["kind"] == SUBSCRIBE:
         return "no topic"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +16,34 @@ import pyarrow.compute as pc
 
 from fanwise.service.records import Window
 
-FOREVER = np.iinfo(np.int64).max
+FOREVER = int(np.iinfo(np.int64).max)
 """The end of a subscription that nobody ended."""
 ALL = None
 """In place of a topic: all that the subscriber has."""
 
-Action = Literal["subscribe", "unsubscribe"]
+Action = Literal[
+    "subscribe", "unsubscribe", "clean", "kept", "leave", "expire", "start", "gap", "doubt"
+]
+ACTIONS: tuple[str, ...] = get_args(Action)
+SUBSCRIBE: Literal["subscribe"] = "subscribe"
+UNSUBSCRIBE: Literal["unsubscribe"] = "unsubscribe"
+CLEAN: Literal["clean"] = "clean"
+"""A client comes to the broker with a clean session. In place of a topic is when we had lost the
+broker, by our clock, if the line was sent before that and came again."""
+KEPT: Literal["kept"] = "kept"
+"""The same, to a session that the broker keeps when it goes."""
+LEAVE: Literal["leave"] = "leave"
+"""A client goes."""
+EXPIRE: Literal["expire"] = "expire"
+"""A session that was kept is given up."""
+START: Literal["start"] = "start"
+"""The broker was started; the topic is when we lost it, by our clock, or None."""
+GAP: Literal["gap"] = "gap"
+"""Changes may have been missed; the topic says why."""
+LOST, AWAY = "session", "away"
+"""Why: the broker had forgotten us, or had not heard of us for long."""
+DOUBT: Literal["doubt"] = "doubt"
+"""A line that can be read in several ways, in place of the subscriber; the topic is its action."""
 
 
 class SubscriptionChange(NamedTuple):
@@ -33,12 +55,15 @@ class SubscriptionChange(NamedTuple):
         When, in microseconds since the epoch.
     topic
         A topic or a filter with wildcards; None with ``unsubscribe``: all of them.
+    came
+        When it arrived by our clock, in microseconds since the epoch; 0 where nobody knows.
     """
 
     instant: int
     action: Action
     subscriber: str
     topic: str | None
+    came: int = 0
 
 
 class Subscription(NamedTuple):
@@ -197,7 +222,9 @@ class TopicTree:
         for topic in topics:
             node = root
             for level in topic.split("/"):
-                node = node.below.setdefault(level, cls())
+                if level not in node.below:
+                    node.below[level] = cls()
+                node = node.below[level]
             node.topic = topic
         return root
 
@@ -210,27 +237,27 @@ class TopicTree:
         levels = name.split("/")
         if levels[0] == "$share" and len(levels) > 2:
             levels = levels[2:]
-        yield from self._match(levels, is_first=True)
-
-    def _match(self, levels: list[str], *, is_first: bool) -> Iterator[str]:
-        if not levels:
-            if self.topic is not None:
-                yield self.topic
-            return
-        head, rest = levels[0], levels[1:]
-        if head == "#":
-            yield from self._all(is_first=is_first)
-        elif head == "+":
-            for node in self._wild(is_first=is_first):
-                yield from node._match(rest, is_first=False)
-        elif head in self.below:
-            yield from self.below[head]._match(rest, is_first=False)
+        left = [(self, 0)]  # topics may have more levels than Python's stack
+        while left:
+            node, depth = left.pop()
+            if depth == len(levels):
+                if node.topic is not None:
+                    yield node.topic
+            elif levels[depth] == "#":
+                yield from node._all(is_first=depth == 0)
+            elif levels[depth] == "+":
+                left += [(below, depth + 1) for below in node._wild(is_first=depth == 0)]
+            elif levels[depth] in node.below:
+                left.append((node.below[levels[depth]], depth + 1))
 
     def _all(self, *, is_first: bool) -> Iterator[str]:
-        if self.topic is not None:
-            yield self.topic
-        for node in self._wild(is_first=is_first):
-            yield from node._all(is_first=False)
+        left, is_top = [self], is_first
+        while left:
+            node = left.pop()
+            if node.topic is not None:
+                yield node.topic
+            left += node._wild(is_first=is_top)
+            is_top = False
 
     def _wild(self, *, is_first: bool) -> Iterator[TopicTree]:
         """Yield the next levels that a wildcard may stand for."""

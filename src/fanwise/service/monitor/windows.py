@@ -59,7 +59,7 @@ class WindowRule:
 
     def closed_by_silence(self, last_pane: int) -> int:
         """Return up to which end windows are closed when nothing follows a pane for long."""
-        return last_pane + self.slide
+        return last_pane + self.length
 
     def closing(self, panes: Iterable[int], before: int, through: int) -> list[Window]:
         """Return the windows that close when the end up to which they are closed moves.
