@@ -48,6 +48,16 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(clients):
     assert clients.service.folder.sessions.stat().st_mode & 0o077 == 0
 
 
+def test_behind_a_proxy_with_tls_the_cookie_is_for_tls_alone(clients):
+    host = clients.server.url.removeprefix("http://")
+    answer = clients.of().post(
+        "/api/v1/session",
+        json={"token": clients.tokens["read"]},
+        headers={"Origin": f"https://{host}"},
+    )
+    assert "secure" in answer.headers["set-cookie"].lower()
+
+
 def test_signing_in_and_out_is_in_the_audit_trail(clients):
     browser, headers = sign_in(clients)
     assert browser.get("/api/v1/session").json()["name"] == "approveer"

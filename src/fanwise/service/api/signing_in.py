@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, HTTPException, Request, Response
 
@@ -35,7 +36,8 @@ class Door:
         HTTPException
             401 for what opens nothing; 403 where another site's page has caused the request.
         """
-        if "origin" in request.headers:
+        origin = request.headers.get("origin", "")
+        if origin:
             refuse_foreign(request.headers)
         token = self._open(how)
         if token is None:
@@ -56,7 +58,8 @@ class Door:
             path="/",
             httponly=True,
             samesite="strict",
-            secure=request.url.scheme == "https",
+            # Behind a proxy that does TLS only the browser knows.
+            secure="https" in (request.url.scheme, urlsplit(origin).scheme),
         )
         self._note(token.label, "sign-in", token.id)
         return self.describe(Person(token.label, token.role, token.id, secret))
