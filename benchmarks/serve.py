@@ -125,7 +125,8 @@ def _draw_pairs(rng: np.random.Generator, share: np.ndarray) -> set[tuple[str, s
 
 
 def _stability() -> list[dict]:
-    free = _replay({})
+    # Without: every window is decided for itself, and nothing stays served that is silent in it.
+    free = _replay({"keep_silent": "0s"})
     near = _replay({"change_price": 1.0, "least_gain": 0.002})
     switches = near["switches"] / free["switches"]
     loss = 1 - near["value"] / free["value"]
@@ -147,7 +148,7 @@ def _stability() -> list[dict]:
     ]
 
 
-def _replay(stability: dict[str, float]) -> dict[str, float]:
+def _replay(stability: dict[str, float | str]) -> dict[str, float]:
     """Replay the made day; return switches after the first window, and the value delivered."""
     day = MadeDay(0)
     with tempfile.TemporaryDirectory() as name:
