@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,13 @@ def configuration_in(folder: Path, **sections: Any) -> Configuration:
     return Configuration.model_validate(entries)
 
 
-def supervise(folder: Path, **sections: Any) -> Supervisor:
+def supervise(
+    folder: Path, pairs: Iterable[tuple[str, str]] = PAIRS, **sections: Any
+) -> Supervisor:
     """Return a service whose stream is not started, with subscriptions."""
     service = Supervisor(configuration_in(folder, **sections))
     if not service.ledger.has_snapshot():
-        service.ledger.take_snapshot(PAIRS, 0)
+        service.ledger.take_snapshot(pairs, 0)
     service.executor.start()
     service.health.stream = ""
     return service
