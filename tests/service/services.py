@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ def configuration_in(folder: Path, **sections: Any) -> Configuration:
 
 
 def supervise(
-    folder: Path, *, pairs: Sequence[tuple[str, str]] = PAIRS, **sections: Any
+    folder: Path, *, pairs: Iterable[tuple[str, str]] = PAIRS, **sections: Any
 ) -> Supervisor:
     """Return a service whose stream is not started, with subscriptions."""
     service = Supervisor(configuration_in(folder, **sections))

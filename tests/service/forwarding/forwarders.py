@@ -88,13 +88,20 @@ class Setting:
             broker.stop()
         shutil.rmtree(self.home, ignore_errors=True)
 
+    @property
+    def network(self) -> Path:
+        """The folder of the offload network."""
+        return self.home / "network"
+
     def configure(self, entries: dict[str, tuple[str, ...]] | None = None, more: str = "") -> None:
-        ports = {node: broker.port for node, broker in self.edges.items()}
-        write_network(self.home / "network", ports, entries or {})
+        """Write the configuration, and with entries the network of the edge brokers here."""
+        if entries is not None or not self.network.exists():
+            ports = {node: broker.port for node, broker in self.edges.items()}
+            write_network(self.network, ports, entries or {})
         self.configuration.write_text(
             f'name = "{NAME}"\nstate = "{self.home}/state"\nundecided = "offload"\n'
             f"[ingress]\nport = {self.ingress.port}\n[back_end]\nport = {self.back_end.port}\n"
-            f'[offload]\nfolder = "{self.home}/network"\n{more}\n'
+            f'[offload]\nfolder = "{self.network}"\n{more}\n'
         )
 
     def start(self, *, is_awaited: bool = True) -> dict[str, Any]:
