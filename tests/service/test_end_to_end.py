@@ -52,7 +52,7 @@ class ServiceHere:
         forwarder = {"port": self._setting.ingress.port, "names": [NAME]}
         service = supervise(
             self._folder,
-            self._interests.pairs,
+            pairs=self._interests.pairs,
             decide={"tau": self._interests.scale.tau, "capacity": capacity, "time_limit": "1s"},
             execute={"mode": "approve", "file": [], "forwarder": [forwarder]},
         )
