@@ -216,7 +216,10 @@ def test_what_if_changes_nothing(clients):
     assert none["value"] == 0
     assert pending(clients) == before
     assert clients.service.store.count_decisions() == {"pending": 1}
-    for bad in ({"capacity": "much"}, {"tau": 0}, {"tau": 1e300}, {"capacity": -1}, {"x": 1}):
+    for bad in (
+        {"capacity": "much"}, {"tau": 0}, {"tau": 1e300}, {"tau": True}, {"tau": "3"},
+        {"capacity": -1}, {"capacity": True}, {"x": 1},
+    ):  # fmt: skip
         assert client.post("/api/v1/what-if", json=bad).status_code == 422, bad
 
 

@@ -47,11 +47,12 @@ def type_of(schema: Mapping[str, Any]) -> Any:
         words = tuple(schema.get("enum", (schema.get("const"),)))
         return Literal[words]
     if schema["type"] == "integer":
-        return Annotated[int, Field(ge=schema.get("minimum"), lt=2**63)]
+        return Annotated[int, Field(strict=True, ge=schema.get("minimum"), lt=2**63)]
     if schema["type"] == "number":
         low, above = schema.get("minimum"), schema.get("exclusiveMinimum")
         high = schema.get("maximum", LARGEST)
-        return Annotated[float, Field(ge=low, gt=above, le=high, allow_inf_nan=False)]
+        # Neither true nor a text with digits is a number.
+        return Annotated[float, Field(strict=True, ge=low, gt=above, le=high, allow_inf_nan=False)]
     if schema["type"] == "string":
         length, pattern = schema.get("minLength"), schema.get("pattern")
         return Annotated[str, Field(min_length=length, pattern=pattern)]
