@@ -7,6 +7,7 @@ import re
 import time
 
 import pytest
+from tests.service.monitor.test_receiver import wait_until
 from tests.service.services import HOUR, close_hour, supervise
 
 from fanwise.service.api.metrics import OTHER, Metrics, name_reason
@@ -53,7 +54,8 @@ def test_decisions_are_counted_by_every_state_that_they_come_to(service, tmp_pat
     assert counted() == {"pending": 1}
     hash = service.store.pending().hash
     service.executor.wait(service.executor.approve(hash, "ann").epoch, 30)
-    assert counted() == {"pending": 1, "in-force": 1}
+    # What is committed is counted a moment later.
+    wait_until(lambda: counted() == {"pending": 1, "in-force": 1}, counted)
     close_hour(service, 1, {"cats": 9, "dogs": 9, "news": 1})
     service.executor.reject(service.store.pending().hash, "ann")
     assert counted() == {"pending": 2, "in-force": 1, "rejected": 1}
@@ -63,7 +65,7 @@ def test_decisions_are_counted_by_every_state_that_they_come_to(service, tmp_pat
     (tmp_path / "served.json").unlink()
     (tmp_path / "served.json").mkdir()
     service.executor.wait(service.executor.approve(service.store.pending().hash, "ann").epoch, 30)
-    assert counted()["failed"] == 1
+    wait_until(lambda: counted().get("failed") == 1, counted)
     found = read(service)
     assert found['fanwise_apply_failures_total{output="file",reason="other"}'] >= 1
     assert found["fanwise_dead_letters"] == 1
