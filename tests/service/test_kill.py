@@ -185,6 +185,16 @@ def read_totals(state):
         ledger.close()
 
 
+def read_all(ask):
+    """Return the rows of all pages."""
+    page = ask(1000)
+    rows = list(page.rows)
+    while page.cursor is not None:
+        page = ask(1000, page.cursor)
+        rows += page.rows
+    return rows
+
+
 def check(home, traffic):
     """Compare a stopped service with the plain count; return how many windows it decided."""
     state = StateFolder(home / "state")
@@ -193,10 +203,10 @@ def check(home, traffic):
     assert read_totals(state) == expected
     store = Store(state.store)
     try:
-        made = store.decisions(1000).rows
+        made = read_all(store.decisions)
         assert [one.window.start for one in reversed(made)] == sorted(expected)
         assert [one.number for one in made] == list(range(len(made), 0, -1))
-        windows = {one.window.start: one for one in store.windows(1000).rows}
+        windows = {one.window.start: one for one in read_all(store.windows)}
         assert {start: one.events for start, one in windows.items()} == {
             start: sum(counts.values()) for start, counts in expected.items()
         }
