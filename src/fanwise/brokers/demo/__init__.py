@@ -1,0 +1,1 @@
+"""A network to look at: brokers as processes, clients with drifting interests."""

@@ -1,0 +1,1 @@
+"""Which rectangles a point lies in: an index that grows and shrinks."""

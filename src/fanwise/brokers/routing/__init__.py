@@ -1,0 +1,1 @@
+"""Which way publications go between brokers, by costs or as a plan says."""
