@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fanwise as fw
+from fanwise.planning import problem as problem_module
 from fanwise.planning.problem import Run
 from fanwise.progress import Step
 from fanwise.select import best
@@ -152,9 +153,10 @@ def test_a_large_question_gets_a_plan_whatever_the_time_limit(monkeypatch, metri
     monkeypatch.setattr(best, "QUICK_PAIRS", 0)
     monkeypatch.setattr(searching, "QUICK_PAIRS", 0)
     problem = question(metric)
-    monkeypatch.setattr(best, "OVERTIME", 60.0)  # more than greedy takes
+    monkeypatch.setattr(problem_module, "GRACE_SECONDS", 60.0)  # more than greedy takes
     plan = problem.solve("best", time_limit=0.0)
     plan.verify()
+    assert plan.warnings == {}
     assert plan.objective >= problem.solve("greedy").objective
     assert plan.stopped == "limit"
 
@@ -166,5 +168,6 @@ def test_a_large_question_gets_a_plan_whatever_the_time_limit(monkeypatch, metri
     plan = problem.solve("best", time_limit=0.0)
     plan.verify()
     assert plan.objective == problem.solve("cheapest").objective > 0
+    assert "greedy" in plan.warnings["cut-short"]
     assert plan.bound < problem.trivial_bound()
     assert plan.stopped == "limit"

@@ -15,13 +15,18 @@ from fanwise.select.topic_kernels import add_losses
 
 def round_shares(problem: Selection, relaxation: Relaxation, threshold: float) -> Served:
     """Serve what the relaxation mostly serves, as far as it fits, then go on greedily."""
+    return complete(problem, likely_topics(problem, relaxation, threshold))
+
+
+def likely_topics(problem: Selection, relaxation: Relaxation, threshold: float) -> Served:
+    """Return what the relaxation serves by at least so much, as far as it fits."""
     shares, served = relaxation.shares, problem.is_pinned.copy()
     room = problem.limit - float(problem.cost[served].sum())
     likely = np.flatnonzero((shares >= threshold) & ~served & ~problem.is_excluded)
     order = likely[np.lexsort((-relaxation.reduced_profit()[likely], -shares[likely]))]
     fitting = np.cumsum(problem.cost[order]) <= room
     served[order[fitting]] = True
-    return complete(problem, served)
+    return served
 
 
 def drop_and_refill(problem: Selection, served: Served, share: float) -> Served:

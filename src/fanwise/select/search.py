@@ -41,8 +41,14 @@ MOST_WORK = 6e9
 """Sweeps x pairs in all: about a minute on two cores."""
 LEAST_PAIRS = 100_000
 """Sweeps over fewer pairs hardly get faster: more of them are not allowed."""
+MOST_SWEEPS = 6000.0
+"""As many sweeps are enough for questions that are swept fast."""
 IDLE_SWEEPS = 340.0
 """Four rounds of ``best``: at least three whole ones without progress."""
+IDLE_SHARE = 0.15
+"""Of all work: where that is more."""
+WIDE_GAP = 0.01
+"""Above this gap whatever time was given is used, with or without progress."""
 SOLVER_WORK = 4e7
 """Nodes x pairs that HiGHS may look at in a run: about half a minute."""
 
@@ -63,7 +69,12 @@ def target_gap(problem: Selection, run: Run) -> float:
 
 def most_sweeps(problem: Selection) -> float:
     """Return how much work a search may do in all."""
-    return MOST_WORK / max(problem.num_pairs, LEAST_PAIRS)
+    return min(MOST_WORK / max(problem.num_pairs, LEAST_PAIRS), MOST_SWEEPS)
+
+
+def most_idle(problem: Selection) -> float:
+    """Return how much work a search may do without progress."""
+    return max(IDLE_SWEEPS, IDLE_SHARE * most_sweeps(problem))
 
 
 class SelectionSearch(Search[Served]):
@@ -97,7 +108,10 @@ class SelectionSearch(Search[Served]):
         ends_by_work
             Whether work is limited.
         """
-        work, idle = (most_sweeps(problem), IDLE_SWEEPS) if ends_by_work else (None, None)
+        work, idle = None, None
+        if ends_by_work:
+            work = most_sweeps(problem) if run.time_limit is None else None
+            idle = most_idle(problem)
         super().__init__(run, step, "max", limits_of(run, gap=gap, work=work, idle=idle))
         self.problem, self.target = problem, gap
         self._ends_by_work = ends_by_work
@@ -146,7 +160,11 @@ class SelectionSearch(Search[Served]):
         """Count what a block does as so many sweeps, and learn how long they take."""
         begun = time.perf_counter()
         yield
-        self._seconds += time.perf_counter() - begun
+        self.count_as(sweeps, time.perf_counter() - begun)
+
+    def count_as(self, sweeps: float, seconds: float) -> None:
+        """Count what took so long as so many sweeps."""
+        self._seconds += seconds
         self._sweeps += sweeps
         self.spend(sweeps)
 
@@ -179,7 +197,9 @@ class SelectionSearch(Search[Served]):
         """How far the search has come; time that is reserved or of no use counts as spent."""
         standing = super().standing
         seconds = math.inf if self._is_late else standing.seconds + self._reserved
-        return replace(standing, seconds=seconds)
+        has_wide_gap = standing.gap is None or standing.gap > WIDE_GAP
+        is_patient = self.run.time_limit is not None and has_wide_gap
+        return replace(standing, seconds=seconds, idle=0.0 if is_patient else standing.idle)
 
     def search_through(self, prefix: str = "") -> bool:
         """Search through all selections, as :mod:`fanwise.select.proving.branching` does.
