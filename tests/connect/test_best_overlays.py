@@ -204,8 +204,11 @@ def test_best_stops_at_its_gap():
     assert "moves" not in plan.metrics
 
 
-def test_exact_is_for_small_instances():
+def test_exact_is_for_small_instances(monkeypatch):
     with pytest.raises(ParameterError, match="36 pairs"):
+        crowd(1).solve("exact")
+    monkeypatch.setattr("fanwise.connect.exact.MAX_CUT_PAIRS", 40)
+    with pytest.raises(ParameterError, match="40 pairs"):
         crowd(1, max_degree=2).solve("exact")
 
 

@@ -3,17 +3,20 @@
 It starts from what the paper's and other algorithms make of the same budgets (gpa, gpm, spidercast,
 random links, gossip on small networks, gm without a budget), so it is never below any of them, and
 from greedy links under all limits at once. Links that contribute nothing are left out and what they
-cost is spent anew. Instances of a few dozen pairs go to branch and bound. Elsewhere moves take a
-few links away and make better ones (see :mod:`fanwise.connect.improving.moves`), and passes over
-all pairs lower the bound (see :mod:`fanwise.connect.bounds`). Without any budget the value cannot
-be improved: the same moves then save links.
+cost is spent anew. Instances of a few dozen pairs go to branch and bound. Elsewhere prices of nodes
+guide greedy to better overlays (see :mod:`fanwise.connect.priced_search`), moves take a few links
+away and make better ones (see :mod:`fanwise.connect.improving.moves`), and passes over all pairs
+lower the bound, with a mix of partitions of its own for each topic in the end. Without any budget
+the value cannot be improved: the same moves then save links.
 
 It stops at the target gap, when many moves in a row change nothing, or after an amount of work that
 is counted alike on every machine; a limit in seconds, where one is given, takes the place of the
 latter. Up to 10 million pairs of followers all starts are made whatever the limit, a second in all.
-Above that gpm (without a degree limit gpa) comes first and takes links until time is over; other
-starts are made where they are expected to fit into what is left. Where counting alone is expected
-to take longer than there is, the first start is random links, as many as there is time for.
+Above that gpm (without a degree limit gpa) comes first and takes links until time is over, up to
+most of the tenth and the second within which a limit is kept; other starts are made where they are
+expected to fit into what is left of that. Where counting alone is expected to take longer than
+there is, the first start is random links, as many as there is time for. A plan says what of this
+the limit left no time for.
 
 Guarantee
     Never below the starts, of which gpa and gpm keep the ratios of :mod:`fanwise.connect.greedy`
@@ -34,6 +37,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -54,6 +58,7 @@ from fanwise.connect.growing.grow import (
 from fanwise.connect.improving.greedy_order import order_greedily
 from fanwise.connect.improving.move_search import MoveSearch
 from fanwise.connect.overlay_search import OverlaySearch
+from fanwise.connect.priced_search import PricedSearch
 from fanwise.connect.pricing.greedy_prices import prices_of_gpa, prices_of_gpm
 from fanwise.connect.problem import Connection, edge_table, edges_of
 from fanwise.connect.random_overlays import RandomLinks
@@ -73,16 +78,24 @@ SMALL_WORK = 10_000_000
 """Followers of topics, squared, up to which starts run whatever the time limit: about a second."""
 MOVES_PER_TURN = 10
 """Moves per link after which the bound gets another turn; after that, after twice as many."""
-BOUND_SHARE = 0.25
-"""Most of the work, or of the time that was given, that goes into lowering the bound."""
+BOUND_SHARE, FIRST_SHARE, FIRST_PRICES = 0.25, 0.05, 10
+"""Most of the work, or of the time that was given, that goes into prices without trees: in all, and
+where trees follow, with so many passes."""
+GROWN_AT, MOVED_AT, PRICED_AT = 0.3, 0.45, 0.96
+"""How much of the work or the time is used up when overlays grown by prices, moves, and prices on
+trees of the best overlay come to their end."""
 MAX_PASS_WORK = 200_000_000
 """Work of a pass over all pairs up to which the bound is lowered by passes: seconds."""
+LATE = 0.1
+"""Part of the time that may be left where time is what ended the search."""
 PASS_SECONDS, LISTING_SECONDS = 2e-8, 5e-8
 """What a pass, and what listing partners for moves, may take for each pair of followers: whether
 they still fit into a time limit."""
 COUNTING_SECONDS, ENTRY_SECONDS = 1e-8, 2e-9
 """What gpa and gpm may take before their first link: for each pair of followers, and for each entry
 of the table of all pairs where there is one."""
+KEPT_SECONDS = 0.6
+"""Of the time within which a limit is kept: for what comes after the starts."""
 MAX_CHECKED_WORK = 2_000_000_000
 """The same for prices that need no pass: whoever checks them makes one, in plain NumPy."""
 FIRST_BRANCHES = 100_000
@@ -98,23 +111,34 @@ class Start(NamedTuple):
     ----------
     times
         How much longer than the first start it may take.
+    name
+        The paper's name; empty for what is ours.
     is_quick
         Whether it takes well under a second on small networks.
     """
 
     make: Callable[[], IntArray]
     times: float
+    name: str = ""
     is_quick: bool = True
 
 
 class BestSearch(OverlaySearch):
-    """The best overlay so far, and prices that prove a bound on all of them."""
+    """The best overlay so far, and prices that prove a bound on all of them.
+
+    Attributes
+    ----------
+    starting
+        The run of the starts, which may take a little longer than all of it should.
+    """
 
     def __init__(self, problem: Connection, run: Run, step: Step) -> None:
         most_work = MOST_WORK if run.time_limit is None else None
         limits = limits_of(run, gap=DEFAULT_GAP, work=most_work)
         super().__init__(problem, run, step, limits)
+        self.starting = run.with_grace(KEPT_SECONDS)
         self.prices = BoundSearch(problem, NO_EDGES)
+        self.priced = PricedSearch(self, self.prices, self.share_of_budget)
         self._bound_share = 0.0
         self.prove(Bound(self.prices.bound))
 
@@ -135,23 +159,26 @@ class BestSearch(OverlaySearch):
     def lower_bound(self) -> None:
         """Make passes for the bound, as long as the work and its share of the time allow."""
         prices = self.prices
+        has_trees = self.priced.is_possible
+        most_share = FIRST_SHARE if has_trees else BOUND_SHARE
+        most_passes = FIRST_PRICES if has_trees else MOST_PASSES
         if prices.pass_work > MAX_PASS_WORK:
             return
         prices.target = self.value
         with self.run.timed("bound"):
-            for _ in range(min(MOST_PASSES, max(1, THOROUGH_WORK // prices.pass_work))):
+            for _ in range(min(most_passes, max(1, THOROUGH_WORK // prices.pass_work))):
                 fits = prices.step_work * PASS_SECONDS <= self.run.time_left()
-                if self.is_near or not fits or self._bound_share > BOUND_SHARE:
+                if self.is_near or not fits or self._bound_share > most_share:
                     break
-                share, work = self._share_of_budget(), prices.work
+                share, work = self.share_of_budget(), prices.work
                 has_more = prices.step()
                 self.spend((prices.work - work) // PASSED_PER_STEP)
-                self._bound_share += self._share_of_budget() - share
+                self._bound_share += self.share_of_budget() - share
                 self.prove(Bound(prices.bound))
                 if not has_more:
                     break
 
-    def _share_of_budget(self) -> float:
+    def share_of_budget(self) -> float:
         """Return how much of the time is used up, or of the work where time is not limited."""
         if self.run.time_limit is None:
             return self.work / MOST_WORK
@@ -186,7 +213,16 @@ def _search(search: BestSearch) -> None:
     search.lower_bound()
     if search.is_over():
         return
-    _improve(search)
+    has_trees = search.priced.is_possible and not search.saves_links and not is_small
+    if has_trees:
+        search.priced.grow(GROWN_AT)
+    if search.is_over():
+        return
+    _improve(search, MOVED_AT if has_trees else math.inf)
+    if has_trees and not search.is_near:
+        search.priced.finish(PRICED_AT)
+        if not search.is_near:
+            search.end("limit" if search.run.time_left() < LATE * search.run.elapsed() else "work")
     if is_small and not search.is_near and not search.run.is_over():
         search.idle_moves = 0  # moves have run dry, branchings have not
         _branch(search, None)
@@ -206,17 +242,25 @@ def _starts(search: BestSearch) -> Iterator[IntArray]:
     """
     has_degrees = search.problem.degree_budget is not None
     begun = search.run.elapsed()
-    if not _is_small(search) and _counting_seconds(search.problem) > search.run.time_left():
+    left_out = search.run.leave_out
+    name = "gpm" if has_degrees else "gpa"
+    if not _is_small(search) and _counting_seconds(search.problem) > search.starting.time_left():
+        left_out(name)
         yield _draw(search)
         return
     first = _gpm(search) if has_degrees else _gpa(search)
     seconds = search.run.elapsed() - begun
     yield first
-    if not len(first) and search.run.is_over():
-        yield _draw(search)
+    if not _is_small(search) and search.starting.is_over():
+        left_out(name)
+        if not len(first):
+            yield _draw(search)
     for start in _further_starts(search, first):
-        if (_is_small(search) and start.is_quick) or start.times * seconds < search.run.time_left():
+        is_quick = _is_small(search) and start.is_quick
+        if is_quick or start.times * seconds < search.starting.time_left():
             yield start.make()
+        elif start.name:
+            left_out(start.name)
 
 
 def _is_small(search: BestSearch) -> bool:
@@ -227,7 +271,7 @@ def _is_small(search: BestSearch) -> bool:
 def _clock(search: BestSearch) -> Callable[[], bool]:
     """Return what ends a start."""
     has_clock = search.run.time_limit is not None and not _is_small(search)
-    return search.run.is_over if has_clock else never_over
+    return search.starting.is_over if has_clock else never_over
 
 
 def _counting_seconds(problem: Connection) -> float:
@@ -240,7 +284,7 @@ def _counting_seconds(problem: Connection) -> float:
 def _draw(search: BestSearch) -> IntArray:
     """Return random links, as many as there is time for."""
     links = RandomLinks(search.problem, search.run.random(), shared=False)
-    return links.draw_all(search.run.is_over)
+    return links.draw_all(search.starting.is_over)
 
 
 def _further_starts(search: BestSearch, first: IntArray) -> Iterator[Start]:
@@ -251,17 +295,17 @@ def _further_starts(search: BestSearch, first: IntArray) -> Iterator[Start]:
         return lambda: edges_of(solve(problem, plain).tables["edges"])
 
     if problem.edge_limit is not None or problem.max_link_cost is not None:
-        yield Start(links_of(random_overlays.solve_average), 1)
+        yield Start(links_of(random_overlays.solve_average), 1, "random-average")
     if problem.degree_budget is None:
         return
     if search.problem.network.counting_work <= MAX_GREEDY_WORK:
         yield Start(lambda: complete_greedily(problem, first, is_over=_clock(search)), 1)
-    yield Start(lambda: _gpa(search), 2)
-    yield Start(links_of(random_overlays.solve_maximum), 1)
-    yield Start(links_of(spidercast.solve), 3)
+    yield Start(lambda: _gpa(search), 2, "gpa")
+    yield Start(links_of(random_overlays.solve_maximum), 1, "random-maximum")
+    yield Start(links_of(spidercast.solve), 3, "spidercast")
     if problem.network.num_slots <= MAX_GOSSIP:
         is_quick = problem.network.num_slots <= QUICK_GOSSIP
-        yield Start(links_of(gossip.solve), 100, is_quick)
+        yield Start(links_of(gossip.solve), 100, is_quick=is_quick)
 
 
 def _gpm(search: BestSearch) -> IntArray:
@@ -289,8 +333,8 @@ def _keep(search: BestSearch, grown: Grown) -> IntArray:
     return edges
 
 
-def _improve(search: BestSearch) -> None:
-    """Move until nothing moves, lowering the bound now and then."""
+def _improve(search: BestSearch, until: float) -> None:
+    """Move until nothing moves or so much of time or work is used up; look at the bound, too."""
     moves = MoveSearch(
         search.problem.network,
         search.problem.budget,
@@ -304,15 +348,16 @@ def _improve(search: BestSearch) -> None:
     next_turn = MOVES_PER_TURN * (len(search.answer) + 1)
     done = 0
     try:
-        while not search.is_over():
+        while not search.is_over() and search.share_of_budget() < until:
             if moves.run_batch():
                 search.offer_links(moves.edges)
             search.idle_moves = moves.num_idle
             search.spend(moves.work - done)
             done = moves.work
-            if moves.num_tried >= next_turn:
+            if moves.num_tried >= next_turn and until == math.inf:
                 next_turn *= 2
                 search.lower_bound()
     finally:
         search.metrics |= {"moves": moves.num_tried, "moves_better": moves.num_better}
-    search.lower_bound()
+    if until == math.inf:
+        search.lower_bound()

@@ -27,6 +27,10 @@ pass over all pairs that share a topic evaluates them: half the sum of squared f
 stop at a limit on that work; above it what remains is r_t alone and the bound from the sizes of
 interests.
 
+One partition of a topic, that of S, is not enough where many topics are wanted by the same few
+nodes: prices on spanning trees of topics are better, and take prices from here to begin with. See
+:mod:`fanwise.connect.pricing.tree_prices`; ``best`` looks for them.
+
 What the paper's algorithms chose on their way gives prices too, without a pass: see
 :mod:`fanwise.connect.pricing.greedy_prices`. The best prices are kept: they are the bound's
 certificate.
@@ -57,6 +61,7 @@ from fanwise.connect.arrays import NO_EDGES
 from fanwise.connect.certificate import Prices, make_proof, round_prices
 from fanwise.connect.pricing.linear_programme import MAX_ENTRIES, best_prices
 from fanwise.connect.pricing.pass_kernels import count_free, price_pairs, rank_pairs
+from fanwise.connect.pricing.tree_prices import TreePrices
 from fanwise.connect.problem import Connection
 from fanwise.planning.plan import certified_gap
 from fanwise.planning.problem import Bound
@@ -205,6 +210,13 @@ class BoundSearch:
         distinct = {len(edges): edges for edges in beginnings}
         return [State(self, edges) for edges in distinct.values()]
 
+    def trees(self, edges: IntArray) -> TreePrices | None:
+        """Return prices on trees that links give, from the best ones without; None where none."""
+        first = self._states[0].best_prices if self._states else None
+        if first is None or not len(edges):
+            return None
+        return TreePrices(self.network, self.budget, self.limits, edges, first)
+
     def lower(self, bound: float, prices: Prices | None) -> None:
         """Take a bound that prices prove, or sizes alone, if it is better."""
         whole = _whole(self.problem, bound)
@@ -280,6 +292,7 @@ class State:
         self.is_priced = False
         self.num_passes = 0
         self.best = math.inf
+        self.best_prices: Prices | None = None
 
     @property
     def is_stuck(self) -> bool:
@@ -294,7 +307,8 @@ class State:
         prices = self._as_prices(self._prices)
         bound, slope = self._evaluate(self._prices)
         self._idle = 0 if bound < self.best * (1 - 1e-5) else self._idle + 1
-        self.best = min(self.best, bound)
+        if bound < self.best:
+            self.best, self.best_prices = bound, prices
         if self._idle >= PATIENCE:
             self._idle, self._pace = 0, self._pace / 2
         self._move(slope, bound - target)
@@ -306,7 +320,8 @@ class State:
         prices = best_prices(search.network, search.budget, self._limits, self._joins)
         search.work += LP_WORK
         self.best, self._pace = self._evaluate(prices)[0], 0.0
-        return self.best, self._as_prices(prices)
+        self.best_prices = self._as_prices(prices)
+        return self.best, self.best_prices
 
     def _as_prices(self, prices: FloatArray) -> Prices:
         prices, num_topics = round_prices(prices), len(self._joins)

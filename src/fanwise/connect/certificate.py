@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from fanwise.arrays.csr import FloatArray, IntArray
@@ -19,18 +20,29 @@ DOUBLE_UP_TO = 1000
 """Prices up to which they are kept in double precision: files of no size."""
 LARGEST_PRICE = 1e38
 """Single precision holds no more."""
+SMALL_PROOF = 16_384
+"""Bytes that a certificate may always take."""
+HEADERS = 3_000
+"""Bytes that files of a certificate take beside their columns."""
+LEVELS = 255
+"""What shares of joins are multiples of: a byte each."""
 MAX_ROWS_OF_TREE = 12_000
 """Decisions and leaves of a tree that a certificate may have: a byte or two each."""
 
 
 class Prices(NamedTuple):
-    """Prices on topics (shares between 0 and 1), nodes, links and cost, on top of links S."""
+    """Prices on topics (shares between 0 and 1), nodes, links and cost, on top of links S.
+
+    Where ``level`` is given, S is not taken for granted but gives trees, and shares are on their
+    joins, in 255ths: see :mod:`fanwise.connect.pricing.tree_prices`.
+    """
 
     topic: FloatArray
     node: FloatArray
     link: float
     cost: float
     start: IntArray = NO_EDGES
+    level: npt.NDArray[np.uint8] | None = None
 
 
 def round_prices(prices: FloatArray) -> FloatArray:
@@ -38,6 +50,12 @@ def round_prices(prices: FloatArray) -> FloatArray:
     if len(prices) <= DOUBLE_UP_TO:
         return prices
     return np.minimum(prices, LARGEST_PRICE).astype(np.float32).astype(np.float64)
+
+
+def space_for_levels(num_nodes: int, num_topics: int) -> int:
+    """Return the bytes that shares of joins may take: of all a certificate may, less its rest."""
+    each = 12 if num_nodes + num_topics + 2 <= DOUBLE_UP_TO else 8
+    return max(16 * (num_nodes + num_topics), SMALL_PROOF) - each * num_nodes - HEADERS
 
 
 def make_proof(
@@ -65,8 +83,12 @@ def make_proof(
         _add_priced(tables, "nodes", "node", "price", prices.node, kind)
         num_first = len(prices.start)
         is_beginning = np.array_equal(edges[:num_first], prices.start)
+        if prices.level is not None:
+            tables["levels"] = pa.table({"level": pa.array(prices.level, pa.uint8())})
         if num_first and not is_beginning:
-            start = prices.start[np.lexsort((prices.start[:, 1], prices.start[:, 0]))]
+            start = prices.start
+            if prices.level is None:  # their order matters to trees alone
+                start = start[np.lexsort((start[:, 1], start[:, 0]))]
             tables["start"] = pa.table({"u": start[:, 0].copy(), "v": start[:, 1].copy()})
             num_first = 0
         if num_first or prices.link or prices.cost:

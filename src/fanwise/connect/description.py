@@ -74,7 +74,7 @@ DESCRIPTION = Family(
             ),
             "exact": Algorithm(
                 "fanwise.connect.exact:solve",
-                "the optimum, proven; very small instances",
+                "the optimum, proven; small instances",
                 compared_to=20_000,
                 compared_for=10.0,
             ),

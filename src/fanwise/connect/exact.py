@@ -1,18 +1,23 @@
-"""The optimum by branch and bound, for a few dozen pairs of nodes that share a topic.
+"""The optimum: by branch and bound for a few dozen pairs of nodes, by cuts for some hundreds.
 
 Prices from the linear programme cut the tree, and prove the optimum alone where they come down to
 it. Elsewhere the leaves of the tree do; the search is run once more with the optimum known, so that
 they are few.
 
+Above ``MAX_PAIRS`` pairs, under a budget, HiGHS searches instead, and learns what an overlay is
+worth from the inequalities that it breaks: see :mod:`fanwise.connect.cutting`. The bound is then
+that of prices on trees if they come down to it, else a solver's word.
+
 Without any budget, the optimum connects every topic with the fewest links: overlays with one link
 less are sought until there is none.
 
 Guarantee
-    The optimum, with a certificate that whoever checks can follow, unless a limit ends the search.
+    The optimum, unless a limit ends the search; up to ``MAX_PAIRS`` pairs with a certificate that
+    whoever checks can follow, above that where prices on trees come down to it.
 
 Complexity
     O(2^pairs) cases at worst, for at most ``MAX_PAIRS`` pairs; each looks at all pairs and their
-    common topics.
+    common topics. Above that, that of an integer programme.
 
 References
 ----------
@@ -23,6 +28,7 @@ References
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -39,8 +45,15 @@ from fanwise.connect.branching_kernels import (
     plant_tree,
     search_tree,
 )
-from fanwise.connect.certificate import MAX_ROWS_OF_TREE, Prices, make_proof
+from fanwise.connect.certificate import (
+    MAX_ROWS_OF_TREE,
+    Prices,
+    make_proof,
+    space_for_levels,
+)
+from fanwise.connect.cutting import search_by_cuts
 from fanwise.connect.growing.grow import complete_greedily
+from fanwise.connect.improving.greedy_order import order_greedily
 from fanwise.connect.overlay_search import OverlaySearch
 from fanwise.connect.problem import Connection, edge_table
 from fanwise.errors import ParameterError
@@ -49,26 +62,69 @@ from fanwise.planning.stopping import limits_of
 
 MAX_PAIRS = 36
 """Pairs that share a topic, up to which all overlays are searched."""
+MAX_CUT_PAIRS = 2_000
+"""Pairs that share a topic, up to which an integer programme is searched under a budget."""
+TREE_PASSES = 400
+"""Passes for prices on trees, which may prove what HiGHS found."""
 NODES_PER_CALL = 20_000
 """Nodes of the tree between two looks at the clock: a fraction of a second."""
 ALMOST = 4e-12
 """Relative: what an overlay that connects every topic may lack by rounding."""
+ROUNDING_PASSES = 20
+"""Passes in which prices are fitted to shares that were rounded."""
 WHOLE = 1e-8
 """Share of all there is to gain that a bound may be off by; the next whole value is further."""
 
 
 def solve(problem: Connection, run: Run) -> Outcome:
     """Solve to optimality, or to the time limit."""
-    if count_pairs(problem, MAX_PAIRS) > MAX_PAIRS:
-        raise ParameterError(
-            "algorithm", f"'best' above {MAX_PAIRS} pairs that share a topic", "exact"
-        )
+    num_pairs = count_pairs(problem, MAX_CUT_PAIRS)
+    is_small, most = num_pairs <= MAX_PAIRS, MAX_CUT_PAIRS if _is_limited(problem) else MAX_PAIRS
+    if num_pairs > most:
+        raise ParameterError("algorithm", f"'best' above {most} pairs that share a topic", "exact")
     with run.progress.step("branch and bound") as step:
         search = OverlaySearch(problem, run, step, limits_of(run))
-        num_branched = search_all(search)
+        num_branched = search_all(search) if is_small else _search_by_cuts(search)
     is_shown = search.bound is not None and search.bound.value <= search.value * (1 + CLOSED)
     search.metrics |= {"branched": num_branched, "proven": is_shown}
     return search.outcome({"edges": edge_table(search.answer)})
+
+
+def _is_limited(problem: Connection) -> bool:
+    network, budget = problem.network, problem.budget
+    num_nodes = network.num_nodes
+    is_free = bool((network.degree_limit >= num_nodes - 1).all())
+    every_pair = num_nodes * (num_nodes - 1) // 2
+    return not is_free or budget.max_edges < every_pair or problem.max_link_cost is not None
+
+
+def _search_by_cuts(search: OverlaySearch) -> int:
+    """Search by an integer programme; return how many cases it looked at."""
+    problem = search.problem
+    network = problem.network
+    search.offer_links(complete_greedily(problem))
+    is_whole = bool((network.weight == np.floor(network.weight)).all())
+    bound, is_proven = network.complete_value, False
+    with search.until_interrupted():
+        bound, is_proven = search_by_cuts(search, 1.0 if is_whole else 0.0)
+    search.is_settled = is_proven
+    edges = order_greedily(network, search.answer)
+    bounds = BoundSearch(problem, edges)
+    bounds.step()
+    trees = bounds.trees(edges)
+    if trees is not None:
+        for turn in range(TREE_PASSES):
+            trees.step(turn / TREE_PASSES)
+        space = space_for_levels(network.num_nodes, network.num_topics)
+        found = trees.round(space, ROUNDING_PASSES)
+        if found is not None:
+            bounds.lower(*found)
+    proven = snap(bounds.certify(search.answer), search.value)
+    if bound < proven.value * (1 - CLOSED) and proven.proof is not None:
+        proof = replace(proven.proof, kind="solver", proves=bounds.bound)
+        proven = Bound(bound, proof)
+    search.prove(proven)
+    return int(search.metrics.pop("branched", 0))
 
 
 def count_pairs(problem: Connection, most: int) -> int:

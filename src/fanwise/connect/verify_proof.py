@@ -3,8 +3,9 @@
 The tables hold prices: a share of each topic, a price of a link at each node, of any link, and of a
 unit of cost, on top of links S that are taken for granted. Whatever they are, the inequality proven
 in :mod:`fanwise.connect.bounds` holds, so nothing that stands in a table can prove what is false. A
-table ``tree`` splits the question into cases instead (:mod:`fanwise.connect.verify_leaves`). Two
-bounds need no table: a link joins no more topics than either end wants.
+table ``tree`` splits the question into cases instead (:mod:`fanwise.connect.verify_leaves`); with
+``levels`` shares are on trees (:mod:`fanwise.connect.verify_trees`). Two bounds need no table: a
+link joins no more topics than either end wants.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
     from fanwise.workload.topic import TopicWorkload
 
 Floats = npt.NDArray[np.float64]
-TABLES = ("topics", "nodes", "budgets", "start", "tree")
+TABLES = ("topics", "nodes", "budgets", "start", "levels", "tree")
 BOUND_MARGIN = 1e-10
 """What sums may be off by; bounds are raised by it."""
 MOST_SUMS = 1 << 22
 """Entries of a table of sums."""
 MOST_PAIRS = 4_000_000_000
 """Pairs of followers above which nobody waits for the end of a check."""
+MOST_SOLVED_PAIRS = 2_000
+"""Pairs that share a topic, up to which an integer programme is searched."""
 SPARSE = 16
 """Entries of a table of sums per entry filled, above which sums are sorted instead."""
 
@@ -54,8 +57,10 @@ class Prices(NamedTuple):
 
 
 def may_rest_on_solver(workload: TopicWorkload, plan: Plan) -> bool:
-    """No bound of an overlay rests on a solver's word."""
-    return False
+    """Whether a bound may rest on the word of HiGHS: of exact, for some thousand pairs of nodes."""
+    followers = np.bincount(slots_of(workload)[1], minlength=1)
+    largest = int(followers.max(initial=0))
+    return plan.algorithm == "exact" and largest * (largest - 1) // 2 <= MOST_SOLVED_PAIRS
 
 
 def proven_bound(workload: TopicWorkload, plan: Plan) -> float:
@@ -74,6 +79,8 @@ def proven_bound(workload: TopicWorkload, plan: Plan) -> float:
         raise ProofError(f"there is a table {unknown[0]!r} that such certificates do not have")
     if (proof.kind == "leaves") != ("tree" in proof.tables):
         raise ProofError("its kind must be 'leaves' with a table 'tree', and only then")
+    if "levels" in proof.tables and ("tree" in proof.tables or "topics" in proof.tables):
+        raise ProofError("a table 'levels' stands with neither 'tree' nor 'topics'")
     question = question_of(workload, plan.parameters)
     prices = read_prices(proof, workload.num_topics, workload.num_subscribers)
     if prices.cost and math.isinf(question.max_cost):
@@ -87,6 +94,10 @@ def proven_bound(workload: TopicWorkload, plan: Plan) -> float:
             raise ProofError("a tree begins without links")
         pair = proof.table("tree", {"pair": "id"}).column("pair").to_numpy()
         bound = min(bound, bound_by_leaves(workload, question, prices, pair))
+    elif "levels" in proof.tables:
+        from fanwise.connect.verify_trees import bound_by_trees
+
+        bound = min(bound, bound_by_trees(workload, question, prices, proof, u, v))
     else:
         bound = min(bound, bound_by_prices(workload, question, prices, u, v))
     return round_down(bound, question.weight)
