@@ -313,6 +313,15 @@ def test_says_why_it_stopped():
     assert tiny.solve("best").stopped == "exhausted"
 
 
+def test_a_time_limit_is_used_up():
+    """However little work is usual: who gives time wants it used."""
+    problem = fw.Assignment(grid(60, brokers=4, seed=1))
+    plan = problem.solve("best", time_limit=1.5)
+    assert plan.stopped == "limit"
+    assert plan.gap > 0.01
+    assert problem.solve("best").stopped == "work"
+
+
 def test_breaks_as_little_as_it_can_where_limits_cannot_be_kept():
     """Five depend on a broker that may serve two; Closest would leave one more of them there."""
     made = replace(chained(), candidates=[[0], [0], [0], [0], [0], [0, 1]])
@@ -422,7 +431,8 @@ def test_slp_is_left_out_where_it_would_not_be_in_time(monkeypatch):
 
 
 def test_gr_star_alone_is_made_where_others_would_not_be_in_time(monkeypatch):
-    monkeypatch.setattr(best, "QUICK", -1.0)
+    monkeypatch.setattr(best, "QUICK_PAIRS", 0)
+    monkeypatch.setattr(best, "AFTER_STARTS", 1e9)  # as if Gr* had taken that long
     plan = fw.Assignment(groups(300, brokers=6, seed=2)).solve("best", time_limit=0)
     assert "gr-star" in plan.seconds
     assert not {"gr", "closest", "balance"} & set(plan.seconds)

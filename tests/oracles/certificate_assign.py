@@ -1,11 +1,12 @@
 """A third party's check of an assignment's certificate: files in, a number out."""
 
+from collections import Counter, defaultdict
 from itertools import product
-from math import inf
 
 import numpy as np
-from tests.oracles.certificate_content_files import corners, read_assignment, spread
-from tests.oracles.certificate_files import column
+from tests.oracles.certificate_assign_prices import by_prices
+from tests.oracles.certificate_assign_space import cut_space, inside
+from tests.oracles.certificate_content_files import read_assignment
 
 
 def proven_bound(workload, plan):
@@ -13,123 +14,74 @@ def proven_bound(workload, plan):
     q, proof = read_assignment(workload, plan)
     if not q.wanting:
         return 0.0
-    q.middle = (q.lo + q.hi) / 2
-    chosen = [*proof.get("points", ()), *proof.get("prices", ())]
-    cut_space(q, [row["subscriber"] for row in chosen])
-    q.holds = {j: inside(q, q.lo[j], q.hi[j]) for j in q.wanting}
+    q.lattice = [
+        np.unique([row["line"] for row in proof["lattice"] if row["axis"] == k])
+        for k in range(q.dims)
+    ]
+    cut_space(q)
     if "leaves" in proof:
         return least_of_all_cases(q, proof["leaves"])
     last = min(len(q.way[leaf]) for leaf in q.leaves) - 1
     levels = [{b: q.way[b][k] if k < last else b for b in q.leaves} for k in range(last + 1)]
-    return sum(carried(q, proof, k, above, k == last) for k, above in enumerate(levels))
+    bounds = [carried(q, proof, k, above, ()) for k, above in enumerate(levels[:last])]
+    of_leaves = carried(q, proof, last, levels[last], proof["classes"])
+    return sum(bounds) + max(
+        of_leaves, by_prices(q, proof, count_brokers(q, proof, last, levels[last], q.wanting)[0])
+    )
 
 
-def cut_space(q, points):
-    """Cut space along all sides into pieces: points on lines, and spans between; measure them."""
-    low, high = (corners(q.cells, side).reshape(-1, q.dims) for side in ("lo", "hi"))
-    sides = np.concatenate([q.lo[q.wanting], q.hi[q.wanting], low, high, q.middle[points]])
-    lines = [np.unique(own) for own in sides.T]
-    at = list(product(*(range(2 * len(own) - 1) for own in lines)))
-    ends = [[lines[k][(n + up) // 2] for k, n in enumerate(one)] for up in (0, 1) for one in at]
-    q.first, q.last = np.array(ends).reshape(2, len(at), q.dims)
-    q.mass = (q.last - q.first).prod(axis=1)
-    if q.cells:
-        each = column(q.cells, "rate") / (high - low).prod(axis=1)
-        q.mass *= sum(rate * inside(q, a, b) for rate, a, b in zip(each, low, high, strict=True))
+def fill(q, alpha, needs, boxes=(), spent=0.0, best=np.inf):
+    """Return the least that brokers hold, each so many boxes; who needs what, first those below.
 
-
-def inside(q, low, high):
-    """Return which pieces a box holds."""
-    return ((q.first >= low) & (q.last <= high)).all(axis=1)
-
-
-def joined(q, masks):
-    """Return which pieces are in any of some sets."""
-    return np.any([q.mass < 0, *masks], axis=0)
-
-
-def fill(q, alpha, above, needs, boxes, best=inf):
-    """Return the least that brokers hold, each so many boxes; those below others come first.
-
-    A piece that one lacks goes into a new box, or into one of its boxes, which grows around it.
+    A piece that the first one lacks goes into a new box, or into one of its boxes, which grows.
     """
-    needs, total, lacks = dict(needs), 0.0, {}
-    for b in needs:
-        held = joined(q, boxes[b])
-        lacks[b] = np.flatnonzero(needs[b] & ~held)
-        needs[b] = needs[b] | held
-        total += q.mass[needs[b]].sum()
-        if above[b] in needs:
-            needs[above[b]] = needs[above[b]] | needs[b]
-    b = next((b for b in needs if len(lacks[b])), None)
-    if b is None or total >= best * (1 - 1e-12):
-        return min(best, total)
-    piece = np.arange(len(q.mass)) == lacks[b][0]
-    for k in reversed(range(min(len(boxes[b]) + 1, alpha))):
-        grown = joined(q, [piece, *boxes[b][k : k + 1]])
+    if not needs:
+        return min(best, spent)
+    held, (b, need) = set().union(*boxes), next(iter(needs.items()))
+    needs, lacks = {**needs, b: need | held}, need - held
+    if spent + sum(q.mass[list(some)].sum() for some in needs.values()) >= best:
+        return best
+    if not lacks:
+        mine = needs.pop(b)
+        needs |= {x: needs[x] | mine for x in needs if x == q.above.get(b)}
+        return fill(q, alpha, needs, (), spent + q.mass[list(mine)].sum(), best)
+    for k in reversed(range(min(len(boxes) + 1, alpha))):
+        grown = list({min(lacks)}.union(*boxes[k : k + 1]))
         box = inside(q, q.first[grown].min(axis=0), q.last[grown].max(axis=0))
-        others = {**boxes, b: [*boxes[b][:k], box, *boxes[b][k + 1 :]]}
-        best = fill(q, alpha, above, needs, others, best)
+        best = fill(q, alpha, needs, (*boxes[:k], box, *boxes[k + 1 :]), spent, best)
     return best
 
 
-def crowd(q, people, chosen, slots):
-    """Return what so many boxes measure at least: around all, or around the middles of some."""
-    points = [inside(q, q.middle[j], q.middle[j]) for j in chosen if j in people]
-    needs = joined(q, [q.holds[j] for j in people] if slots == 1 else points)
-    return fill(q, slots, {0: -1}, {0: needs}, {0: []}) if slots > 0 else 0.0
-
-
-def carried(q, proof, level, above, is_last):
-    """Return what the brokers of a level carry at least; ``above`` leads from leaves to them."""
-    room = [sum(q.limit[leaf] for leaf in above if above[leaf] == b) for b in set(above.values())]
+def count_brokers(q, proof, level, above, people):
+    """Return how many brokers of a level each piece needs for some people, and of how many."""
+    count, apart = Counter(p for j in people for p in q.pieces[j]), Counter()
+    taken, uses = defaultdict(set), [{above[b] for b in may} for may in q.may]
+    for j in (row["subscriber"] for row in proof["apart"] if row["level"] == level):
+        free = [p for p in q.pieces[j] if j in people and not uses[j] & taken[p]]
+        apart.update(free)
+        taken.update({p: taken[p] | uses[j] for p in free})
+    used = set().union(*(uses[j] for j in people))
+    room = [sum(q.limit[leaf] for leaf in above if above[leaf] == b) for b in used]
     reach = np.cumsum(sorted(n for n in room if n > 0)[::-1])
-
-    def needed(people):
-        count = sum((q.holds[j] for j in people), 0 * q.mass)
-        fewest = np.minimum(np.searchsorted(reach, count) + 1, max(len(reach), 1))
-        return np.where(count > 0, fewest, 0)
-
-    points, sets, found = {}, {}, 0.0
-    for row in proof.get("points", ()):
-        points.setdefault((row["level"], row["class"]), []).append(row["subscriber"])
-    for row in proof.get("classes", ()) if is_last else ():
-        sets.setdefault(row["class"], set()).add(row["broker"])
-    apart, taken = 0 * q.mass, dict.fromkeys(above.values(), q.mass < 0)
-    for row in proof.get("apart", ()):
-        uses = {above[b] for b in q.may[row["subscriber"]]}
-        if row["level"] == level and uses:
-            free = q.holds[row["subscriber"]] & ~joined(q, [taken[b] for b in uses])
-            apart, taken = apart + free, taken | {b: taken[b] | free for b in uses}
-    for number, brokers in enumerate(sets[k] for k in sorted(sets)):
-        mine = [j for j in q.wanting if q.may[j] and q.may[j] <= brokers]
-        slots = q.alpha * len(set().union(*(q.may[j] for j in mine)))
-        found += max(q.mass @ needed(mine), crowd(q, mine, points.get((level, number), ()), slots))
-    middles = crowd(q, q.wanting, points.get((level, -1), ()), q.alpha * len(reach))
-    cells = q.mass @ np.maximum(needed(q.wanting), apart)
-    return max(cells, middles, found, by_prices(q, proof) if is_last else 0.0)
+    return {p: max(apart[p], 1 + (reach[:-1] < n).sum()) for p, n in count.items()}, len(reach)
 
 
-def by_prices(q, proof):
-    """Return what all subscribers pay at least, less what rectangles can gain, for the union."""
-    charge = spread(proof.get("charges", ()), "broker", "charge", np.zeros(len(q.limit)))
-    price = {(row["subscriber"], row["broker"]): row["price"] for row in proof.get("prices", ())}
-    total = -charge.sum()
-    for j in {j for j, _ in price}:
-        alike = sum((q.holds[i] == q.holds[j]).all() and q.may[i] == q.may[j] for i in q.wanting)
-        open_ = [b for b in q.may[j] if q.limit[b] > 0]
-        total += min(price.get((j, b), 0) + charge[b] * alike / q.limit[b] for b in open_)
-    for b in {b for _, b in price}:
-        points = np.array([q.middle[j] for j, at in price if at == b])
-        paid = np.array([price[j, at] for j, at in price if at == b])
-        spans = [[(x, y) for x in set(own) for y in set(own) if x <= y] for own in points.T]
-        best = 0.0
-        for low, high in (np.transpose(box) for box in product(*spans)):
-            is_paid = ((points >= low) & (points <= high)).all(axis=1)
-            best = max(best, paid[is_paid].sum() - q.mass[inside(q, low, high)].sum())
-        total -= q.alpha * best
-    even = 4 / 3 * (q.alpha // 2) + q.alpha % 2
-    return total / (1 if q.dims == 1 else q.alpha if q.cells else even)
+def carried(q, proof, level, above, classes):
+    """Return what parts of a level carry together; ``above`` leads from leaves to its brokers."""
+    parts, total = defaultdict(set), 0.0
+    part_of = {row["broker"]: row["class"] for row in classes} or dict.fromkeys(above.values(), -1)
+    for b, part in part_of.items():
+        parts[part].add(b)
+    for part, brokers in parts.items():
+        people = [j for j in q.wanting if {above[b] for b in q.may[j]} <= brokers]
+        needed, count = count_brokers(q, proof, level, above, people)
+        slots = max(q.alpha * count, 1)
+        rows = [row for row in proof["points"] if (row["level"], row["class"]) == (level, part)]
+        middles = [q.middle[row["subscriber"]] for row in rows if row["subscriber"] in people]
+        points = set().union(*(inside(q, middle, middle) for middle in middles))
+        held = fill(q, slots, {-1: points if slots > 1 else set(needed)})
+        total += max(held, sum(q.mass[p] * n for p, n in needed.items()))
+    return total
 
 
 def least_of_all_cases(q, table):
@@ -137,8 +89,8 @@ def least_of_all_cases(q, table):
     ways = product(*(sorted(may) for may in q.may))
     kept = [way for way in ways if all(way.count(b) <= q.limit[b] for b in way)]
     assert [row["assignments"] for row in table] == [len(kept)], "another number of assignments"
-    order, best = sorted(q.above, key=lambda b: -len(q.way[b])), inf
+    order, best = sorted(q.above, key=lambda b: -len(q.way[b])), np.inf
     for way in kept:
-        needs = {b: joined(q, [q.holds[j] for j in q.wanting if b in q.way[way[j]]]) for b in order}
-        best = fill(q, q.alpha, q.above, needs, {b: [] for b in order}, best)
+        wanted = {b: [q.pieces[j] for j in q.wanting if b in q.way[way[j]]] for b in order}
+        best = fill(q, q.alpha, {b: set().union(*wanted[b]) for b in order}, best=best)
     return best

@@ -12,15 +12,18 @@ a heat that falls (see :mod:`fanwise.assign.improving.moves`). In the end the fi
 assignment are fitted anew (see :mod:`fanwise.assign.improving.refitting`).
 
 It stops after work in proportion to the number of subscribers, so that the same seed gives the same
-plan; at the time limit, if somebody gave one and it comes first, or at the target gap.
+plan; if somebody gave a time limit and no other effort, then at that; or at the target gap. Part of
+the time goes to prices that prove a bound (:mod:`fanwise.assign.proving.market`).
 
 SLP is a start up to :data:`SLP_SUBSCRIBERS`; above that where brokers must be nearly full and types
 of subscribers are few, because moves find little there. Under a time limit it is a start wherever
 it should take a second at most, which is so up to some 500 subscribers on 10 brokers, and else
 where it should take no more than half of the time that is left. Gr without latency looks at every
 pair of a subscriber and a broker, and is hardly ever in time where anybody is confined: it is a
-start up to :data:`MOST_PAIRS`. The other starts together take a second at 100,000 subscribers;
-under a time limit that is shorter, Gr* alone is certain to be made.
+start up to :data:`MOST_PAIRS`. The other starts together take a second at 100,000 subscribers:
+up to :data:`QUICK_PAIRS` pairs they are made whatever the limit, above that Gr* always and the
+others where they fit into most of what a limit is kept within. A plan says what was left out for
+want of time.
 
 Guarantee
     Within the limits wherever any assignment is; no more bandwidth than any start within the
@@ -57,6 +60,8 @@ from fanwise.assign.improving.refitting import refit
 from fanwise.assign.improving.repairing import cover_amounts, relieve_loads
 from fanwise.assign.measuring import find_late
 from fanwise.assign.problem import Assignment, make_tables, read_tables
+from fanwise.assign.proving.pricing import MOST_PRICED, MOST_PRICED_IN_TIME, priced_bound
+from fanwise.assign.proving.pricing import QUICK_PAIRS as QUICK_PRICED
 from fanwise.assign.slp import assign_by_rounding, expected_seconds
 from fanwise.assign.subscriber_types import SubscriberTypes, group_into_types
 from fanwise.planning.families import find_family
@@ -72,14 +77,25 @@ SLP_SUBSCRIBERS = 2000
 """Up to so many, SLP is always a start where nobody gave a time limit."""
 MOST_PAIRS = 2_000_000
 """Pairs of a subscriber and a leaf up to which Gr without latency is a start."""
+QUICK_PAIRS = 500_000
+"""Pairs of a subscriber and a leaf up to which all of the paper's but SLP take a fraction of a
+second, and so are starts whatever the limit."""
+AFTER_STARTS = 0.7
+"""What is kept of the time for what comes after the starts, in times what Gr* took."""
 TIGHT, MOST_SLP_TYPES = 1.1, 1000
 """Room for each subscriber below which moves find little, and SLP is a start as well; where types
 are more than this it would take minutes."""
-QUICK, SLP_MARGIN = 1.0, 2.0
+QUICK, SLP_MARGIN, SLP_SECONDS = 1.0, 2.0, 30.0
 """Seconds that SLP may take under any time limit; and how many times what it should take must be
-left where it takes more."""
+left where it takes more; and what its relaxations may take as a start."""
 SLP_SHARE, SLP_HEAT = 0.25, 0.02
 """Of the work and of the heat: what SLP has found should not be forgotten."""
+MAIN_SHARE, AGAIN_HEAT = 0.9, 0.05
+"""Of the time, for the search from Gr*, so that some is left to fit filters; and the heat of those
+that follow where it ends earlier."""
+PRICES_SHARE, MOST_UNPRICED = 0.35, 6
+"""Of the time, for prices that prove a bound; and how many times the pairs that can be priced there
+may be, for some of them to be worth it."""
 RIVAL_SHARE = 0.1
 """Of the work: for the best of the other starts, if it is better than Gr*."""
 
@@ -124,7 +140,9 @@ class AssignmentSearch(Search[Start]):
         arrays = problem.arrays
         effort = run.settings.get("effort", 1.0)
         self.most_work = effort * (WORK_PER_SUBSCRIBER * arrays.num_subscribers + LEAST_WORK)
-        limits = limits_of(run, work=self.most_work)
+        # Who gives a time limit wants it used; who asks for another effort wants that as well.
+        self.is_by_time = run.time_limit is not None and effort == 1.0
+        limits = limits_of(run, work=None if self.is_by_time else self.most_work)
         super().__init__(run, step, "min", limits, unit="bandwidth")
         self.problem = problem
         self.load_limits = problem.limits(problem.lbf_max)
@@ -160,7 +178,10 @@ class AssignmentSearch(Search[Start]):
         if is_small and (not has_limit or seconds <= QUICK):
             return True
         if has_limit:
-            return self.has_time_for(SLP_MARGIN * seconds)
+            has_time = self.has_time_for(SLP_MARGIN * seconds)
+            if is_small and not has_time:
+                self.run.leave_out("slp")
+            return has_time
         room = int(self.load_limits[arrays.leaves].sum())
         is_tight = room <= TIGHT * arrays.num_subscribers
         return is_tight and self.types.num_types <= MOST_SLP_TYPES
@@ -189,6 +210,7 @@ def _search(search: AssignmentSearch) -> None:
         _try_everything(search)
         if search.is_settled:
             return
+    _price(search)
     main = starts["gr-star"]
     if main.broken:
         main = _relieve(search, main)
@@ -197,8 +219,32 @@ def _search(search: AssignmentSearch) -> None:
     rival = min(starts.values(), key=lambda start: start.rank)
     if rival.rank < main.rank and rival is not starts["gr-star"]:
         _improve(search, rival, RIVAL_SHARE, heat=0.0)
-    search.spend(_improve(search, main, 1.0))
+    search.spend(_improve(search, main, MAIN_SHARE if search.is_by_time else 1.0))
     _refit_best(search)
+    while search.is_by_time and not search.is_over():
+        # Time is left, and nothing moved any more: again, from the best, with other random numbers.
+        best = search.answer
+        if _improve(search, best, 1.0, heat=AGAIN_HEAT) <= 0.0:
+            break
+        _refit_best(search)
+
+
+def _price(search: AssignmentSearch) -> None:
+    """Look for prices that prove more, for a share of the time."""
+    run = search.run
+    has_limit = run.time_limit is not None
+    pairs = MOST_PRICED_IN_TIME if has_limit else MOST_PRICED
+    if (
+        search.problem.num_pairs <= QUICK_PRICED
+        or search.is_over()
+        or len(search.types.arrays.brokers) > MOST_UNPRICED * pairs
+    ):
+        return
+    end = run.elapsed() + PRICES_SHARE * run.time_left()
+    with run.timed("prices"):
+        found = priced_bound(search.problem, pairs, lambda: end - run.elapsed())
+    if found is not None:
+        search.prove(found)
 
 
 def _make_starts(search: AssignmentSearch) -> dict[str, Start]:
@@ -210,7 +256,8 @@ def _make_starts(search: AssignmentSearch) -> dict[str, Start]:
         if name == "gr-no-latency" and pairs > MOST_PAIRS:
             continue
         longest = run.seconds.get("gr-star", 0.0)
-        if longest > QUICK / len(STARTS) and not search.has_time_for(longest):
+        if pairs > QUICK_PAIRS and run.with_grace(AFTER_STARTS * longest).time_left() < longest:
+            run.leave_out(name)
             continue
         with run.timed(name):
             starts[name] = search.offer_outcome(start(problem, run))
@@ -231,7 +278,7 @@ def _try_everything(search: AssignmentSearch) -> None:
 
 
 def _start_slp(search: AssignmentSearch) -> Start:
-    settings = resolve_settings(find_family("assign").algorithms("slp"), {})
+    settings = resolve_settings(find_family("assign").algorithms("slp"), {"seconds": SLP_SECONDS})
     with search.run.timed("slp"):
         run = replace(search.run, settings=settings, seconds={})
         outcome, _ = assign_by_rounding(search.problem, run)
@@ -257,7 +304,8 @@ def _improve(search: AssignmentSearch, start: Start, share: float, heat: float =
     if int(amounts.sum()) < len(start.broker_of_subscriber):
         return 0.0  # somebody is on a broker out of time, where moves do not look
     moves = Annealing(types, amounts, start.filters, search.load_limits, run.random(), heat=heat)
-    limits = FirstOf((TimeLimit(share * run.time_left()), WorkLimit(share * search.most_work)))
+    by_time, by_work = TimeLimit(share * run.time_left()), WorkLimit(share * search.most_work)
+    limits = FirstOf((by_time,) if search.is_by_time else (by_time, by_work))
     began, used = run.elapsed(), 0.0
     try:
         with run.timed("moves"):

@@ -47,21 +47,18 @@ import pyarrow as pa
 
 from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
-from fanwise.arrays.rectangle_kernels import Density
 from fanwise.arrays.rectangles import union_mass
 from fanwise.assign.arrays import AssignmentArrays, depths
+from fanwise.assign.cells import brokers_needed, cell_measures, count_cells, make_grid
 from fanwise.assign.proving.disjoint_choices import take_disjoint
 from fanwise.assign.proving.far_points import bound_by_points
+from fanwise.assign.proving.lattice import Lattice, make_lattice
 from fanwise.planning.problem import Bound
 from fanwise.planning.proof import Proof
 
 if TYPE_CHECKING:
     from fanwise.assign.problem import Assignment
 
-MOST_CELLS = 1 << 18
-"""Cells of the grid on which events are counted; sides beyond are thinned out, which is valid."""
-FEW_LINES = 1024
-"""So many lines of an axis are kept in any case; more, if there are more subscribers."""
 EVERYBODY = -1
 """In place of the number of a class."""
 
@@ -80,6 +77,10 @@ class Evidence:
         Brokers of each class.
     points
         By level and class, subscribers whose middles lie apart.
+    lattice, fine, needed, taken
+        What prices at the leaves start from: a lattice, the lines on which subscribers were counted
+        (``grid`` are those that a bound rests on), how many leaves each of their cells needs, and
+        who was taken to have none in common.
     """
 
     carried: list[float] = field(default_factory=list)
@@ -87,6 +88,10 @@ class Evidence:
     apart: dict[int, LongArray] = field(default_factory=dict)
     classes: list[LongArray] = field(default_factory=list)
     points: dict[tuple[int, int], LongArray] = field(default_factory=dict)
+    lattice: Lattice | None = None
+    fine: list[FloatArray] = field(default_factory=list)
+    needed: LongArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    taken: LongArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the tables of the certificate, those with no row left out."""
@@ -122,14 +127,28 @@ def levels_table(carried: list[float]) -> pa.Table:
 
 
 def lower_bound(problem: Assignment) -> Bound:
-    """Return a proven lower bound on the bandwidth of every feasible plan, with its certificate."""
+    """Return a proven lower bound on the bandwidth of every feasible plan, with its certificate.
+
+    With prices where these are quick to find.
+    """
+    from fanwise.assign.proving.pricing import QUICK_PAIRS, priced_bound
+
+    evidence = problem.evidence
+    total = sum(evidence.carried)
+    own = Bound(total, Proof("duals", evidence.tables(), total))
+    if not 0 < problem.num_pairs <= QUICK_PAIRS:
+        return own
+    return priced_bound(problem, QUICK_PAIRS) or own
+
+
+def gather(problem: Assignment) -> Evidence:
+    """Return what bounds the bandwidth without prices."""
     arrays = problem.arrays
     wants = np.flatnonzero(arrays.lo[:, 0] <= arrays.hi[:, 0])
     evidence = Evidence()
     if len(wants):
         evidence.carried = list(_bounds_of_levels(problem, wants, evidence))
-    total = sum(evidence.carried)
-    return Bound(total, Proof("duals", evidence.tables(), total))
+    return evidence
 
 
 def _bounds_of_levels(problem: Assignment, wants: LongArray, evidence: Evidence) -> Iterator[float]:
@@ -137,7 +156,12 @@ def _bounds_of_levels(problem: Assignment, wants: LongArray, evidence: Evidence)
     arrays = problem.arrays
     lo, hi = arrays.lo[wants], arrays.hi[wants]
     union = union_mass(lo, hi, arrays.density)
+    evidence.lattice = make_lattice(lo, hi, arrays.density)
     grid = make_grid(lo, hi)
+    if evidence.lattice is not None:
+        both = zip(grid, evidence.lattice.lines, strict=False)
+        grid = [np.unique(np.concatenate(lines)) for lines in both]
+    evidence.fine = grid
     measure = cell_measures(grid, arrays.density)
     everybody = count_cells(grid, lo, hi)
     levels = level_limits(arrays, problem.limits(problem.lbf_max))
@@ -147,6 +171,7 @@ def _bounds_of_levels(problem: Assignment, wants: LongArray, evidence: Evidence)
         load = brokers_needed(everybody, limits)
         disjoint, taken = take_disjoint(arrays, wants, grid, None if is_last else level + 1)
         needed = np.maximum(load, disjoint)
+        evidence.needed, evidence.taken = needed, taken
         by_cells = union + beyond_one(needed, measure)
         slots = arrays.alpha * int(np.count_nonzero(limits))
         by_points, chosen = bound_by_points(lo, hi, slots, arrays.density)
@@ -249,75 +274,6 @@ def level_limits(arrays: AssignmentArrays, limits: LongArray) -> list[LongArray]
             below[arrays.parent[broker]] += below[broker]
     inner = [below[depth == level] for level in range(1, shallowest)]
     return [*inner, limits[arrays.leaves]]
-
-
-def brokers_needed(counts: LongArray, limits: LongArray) -> LongArray:
-    """Return how many brokers it takes to serve so many subscribers; all where none suffice."""
-    reach = np.cumsum(np.sort(limits[limits > 0])[::-1])
-    # The largest limits first: no other brokers could do with fewer.
-    needed = np.searchsorted(reach, counts, side="left") + 1
-    return np.where(counts > 0, np.minimum(needed, max(len(reach), 1)), 0)
-
-
-def make_grid(lo: FloatArray, hi: FloatArray, most: int = MOST_CELLS) -> list[FloatArray]:
-    """Return cutting lines of each axis: all sides of rectangles, or evenly ranked ones."""
-    dims = lo.shape[1]
-    each = max(min(int(most ** (1 / dims)), max(FEW_LINES, len(lo))), 2)
-    grid = []
-    for axis in range(dims):
-        sides = np.unique(np.concatenate([lo[:, axis], hi[:, axis]]))
-        if len(sides) > each:
-            sides = sides[np.linspace(0, len(sides) - 1, each).astype(np.int64)]
-        grid.append(sides)
-    return grid
-
-
-def count_cells(grid: list[FloatArray], lo: FloatArray, hi: FloatArray) -> LongArray:
-    """Return how many rectangles hold each cell of a grid, cells flattened in C order.
-
-    Rectangles that hold a cell in part do not count: the number is a lower bound inside the cell.
-    """
-    shape = tuple(len(sides) for sides in grid)
-    first = np.column_stack(
-        [np.searchsorted(sides, lo[:, axis], "left") for axis, sides in enumerate(grid)]
-    )
-    last = np.column_stack(
-        [np.searchsorted(sides, hi[:, axis], "right") - 1 for axis, sides in enumerate(grid)]
-    )
-    solid = (first < last).all(axis=1)
-    # A difference array in every axis: each rectangle adds +1 and -1 at its corners, and sums along
-    # the axes turn that into counts, in time that does not depend on how many cells it holds.
-    steps = np.zeros(shape, dtype=np.int64)
-    dims = len(grid)
-    for corner in range(1 << dims):
-        picks = [(corner >> axis) & 1 for axis in range(dims)]
-        at = tuple((last if pick else first)[solid, axis] for axis, pick in enumerate(picks))
-        np.add.at(steps, at, (-1) ** sum(picks))
-    for axis in range(dims):
-        steps = np.cumsum(steps, axis=axis)
-    return steps[tuple(slice(0, size - 1) for size in shape)].reshape(-1)
-
-
-def cell_measures(grid: list[FloatArray], density: Density) -> FloatArray:
-    """Return volume or events of each cell of a grid."""
-    if len(density.lo) == 0:
-        total = np.ones(1)
-        for sides in grid:
-            total = np.multiply.outer(total, np.diff(sides))
-        return total.reshape(-1)
-    result = np.zeros(tuple(len(sides) - 1 for sides in grid))
-    for low, high, intensity in zip(density.lo, density.hi, density.intensity, strict=True):
-        inside = [
-            np.maximum(np.minimum(sides[1:], high[k]) - np.maximum(sides[:-1], low[k]), 0.0)
-            for k, sides in enumerate(grid)
-        ]
-        spans = [np.flatnonzero(part) for part in inside]
-        if all(len(span) for span in spans):
-            mass = np.full((), intensity)
-            for part, span in zip(inside, spans, strict=True):
-                mass = np.multiply.outer(mass, part[span])
-            result[np.ix_(*spans)] += mass
-    return result.reshape(-1)
 
 
 def disjoint_classes(candidates: Csr, arrays: AssignmentArrays) -> LongArray:

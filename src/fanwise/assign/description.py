@@ -44,7 +44,7 @@ DESCRIPTION = Family(
                     "accuracy": settings.number(0.02, 0, 1),
                     "whole": settings.whole_number(600, 0),
                     "balance": settings.whole_number(10, 1),
-                    "pairs": settings.whole_number(8000, 1),
+                    "seconds": settings.number(90.0, 0.001, 1e6),
                     "clusters": settings.whole_number(5, 1),
                     "rounds": settings.whole_number(3, 1),
                 },

@@ -21,6 +21,7 @@ from fanwise.workload.content import ContentWorkload
 from fanwise.workload.content.latency import allowed_brokers, path_latencies
 
 if TYPE_CHECKING:
+    from fanwise.assign.bounds import Evidence
     from fanwise.assign.fractional import Fractional
 
 DEFAULTS: Mapping[str, Any] = {"alpha": 3, "max_delay": 0.3, "lbf": 1.5, "lbf_max": 1.8}
@@ -182,6 +183,13 @@ class Assignment(Problem):
 
     def bound(self) -> float:
         return self.proven.value
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What bounds every plan without prices."""
+        from fanwise.assign.bounds import gather
+
+        return gather(self)
 
     @cached_property
     def proven(self) -> Bound:

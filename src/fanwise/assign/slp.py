@@ -7,17 +7,29 @@ random (:mod:`~fanwise.assign.slp_steps.coreset`). Everybody to a child that hol
 rectangles around what they were given (:mod:`~fanwise.assign.slp_steps.adjusting`), and bottom-up
 those of inner brokers around their children's.
 
-As printed, SLP stops where its flow fails. Here filters are enlarged along the minimum cut, and
-where the way down leaves somebody over or overloads a leaf, all leaves are dealt with at once: the
-plan is feasible wherever the latency limits allow the maximum load-balance factor at all.
+What differs from the paper:
+
+- It stops where its flow fails. Here filters are enlarged along the minimum cut, and where the way
+  down leaves somebody over or overloads a leaf, all leaves are dealt with at once: the plan is
+  feasible wherever the latency limits allow the maximum load-balance factor at all.
+- The number of relaxations, and the time that they should take, are limited; filters are enlarged
+  for whoever is left over after the last one (:mod:`~fanwise.assign.slp_steps.coreset`). Its
+  sample, 10 subscribers for each broker, is cut where a single relaxation of it would take longer.
+- Types of subscribers take the place of subscribers, and where they are few nothing is sampled.
+- Candidate rectangles are shrunk to what each broker may serve; there is one more level of them,
+  the overall interval, and the boxes of an agglomeration
+  (:mod:`~fanwise.assign.slp_steps.candidates`).
+- After rounding, rectangles that nobody needs are dropped
+  (:mod:`~fanwise.assign.slp_steps.rounding`).
+- Fitted filters are compared with greedy ones (:mod:`~fanwise.assign.slp_steps.adjusting`), and
+  those of inner brokers are fitted anew, bottom-up.
 
 ``fractional`` is the value of the relaxation at the publisher, from below, in trees of one level.
 It bounds the *sum* of the measures of rectangles, chosen from the *candidates*, of any assignment
 of the *sample* within the desired load, so that it is a yardstick and no bound on the objective:
 candidates come from clusters, and a union measures less than a sum, down to 1 / alpha of it.
-``fractional_of`` says whether the sample was everybody; then the relaxation's prices prove a bound
-on the objective as well (:mod:`~fanwise.assign.proving.priced_bounds`), often a better one than
-others.
+``fractional_of`` says whether the sample was everybody. What is proven is proven by prices of
+another relaxation (:mod:`~fanwise.assign.proving.market`).
 
 Guarantee
     Within the load and latency limits wherever max-flow finds anybody within them. The paper's:
@@ -45,15 +57,15 @@ from fanwise.arrays.csr import Csr, IntArray
 from fanwise.assign.arrays import Filters, depths
 from fanwise.assign.choices import pairs_of
 from fanwise.assign.filters import nest_filters
-from fanwise.assign.fractional import bound_of
 from fanwise.assign.problem import Assignment, make_tables
+from fanwise.assign.proving.pricing import MOST_PRICED, QUICK_PAIRS, priced_bound
 from fanwise.assign.slp_steps.adjusting import adjust_filters
 from fanwise.assign.slp_steps.assigning import assign
 from fanwise.assign.slp_steps.coreset import Knobs, relaxation_seconds
 from fanwise.assign.slp_steps.covering import lay_out
 from fanwise.assign.slp_steps.level import level_of_leaves
 from fanwise.assign.slp_steps.multilevel import Descent, descend
-from fanwise.planning.problem import Bound, Outcome, Run
+from fanwise.planning.problem import Outcome, Run
 
 SECONDS_PER_SUBSCRIBER = 3e-4
 """For max-flows and clusters, beside relaxations."""
@@ -62,9 +74,10 @@ SECONDS_PER_SUBSCRIBER = 3e-4
 def solve(problem: Assignment, run: Run) -> Outcome:
     """Assign by SLP; in trees of one level with the bound that the relaxation proves."""
     run.default_limits(rounds=Knobs(**run.settings).rounds)
-    outcome, found = assign_by_rounding(problem, run)
-    is_one_level = bool((problem.arrays.parent < 0).all())
-    bound = _bound(problem, found) if is_one_level else None
+    outcome, _ = assign_by_rounding(problem, run)
+    with run.timed("bound"):
+        is_priced = problem.num_pairs <= QUICK_PAIRS  # every bound has prices then
+        bound = None if is_priced else priced_bound(problem, MOST_PRICED, run.time_left)
     return outcome if bound is None else replace(outcome, bound=bound.value, proof=bound.proof)
 
 
@@ -110,14 +123,6 @@ def expected_seconds(problem: Assignment, num_types: int, num_pairs: int) -> flo
     relaxations = relaxation_seconds(num_types, num_pairs, len(arrays.leaves), Knobs())
     others = SECONDS_PER_SUBSCRIBER * arrays.num_subscribers
     return int(depths(arrays.parent).max(initial=1)) * (relaxations + others)
-
-
-def _bound(problem: Assignment, found: Descent) -> Bound | None:
-    """Return what a relaxation of everybody proves, or the problem's own bound if that is more."""
-    if found.whole is None or found.whole.relaxed is None or found.children is None:
-        return None
-    bound = bound_of(problem, found.whole, found.children)
-    return None if bound is None else max(bound, problem.proven, key=lambda some: some.value)
 
 
 def _leaf_filters(problem: Assignment, found: Descent) -> Filters:

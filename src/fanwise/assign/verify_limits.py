@@ -92,11 +92,25 @@ class Question:
             found.append(above)
         return found
 
-    def room(self, above: Ints) -> Ints:
-        """Return how many the brokers of a level serve at most, the largest first, none at 0."""
+    def room(self, above: Ints, people: Ints) -> Ints:
+        """Return how many the brokers that some may use serve at most, the largest first, none 0.
+
+        Parameters
+        ----------
+        above
+            The broker of a level that is above each leaf.
+        """
         total = np.zeros(self.num_brokers, dtype=np.int64)
         np.add.at(total, above[self.leaves], self.limits[self.leaves])
+        is_counted = np.zeros(self.num_subscribers, dtype=np.bool_)
+        is_counted[people] = True
+        total = total[np.unique(above[self.brokers[is_counted[self.row_of_pair]]])]
         return np.sort(total[total > 0])[::-1]
+
+    @cached_property
+    def row_of_pair(self) -> Ints:
+        """Whose each pair of a subscriber and an allowed broker is."""
+        return np.repeat(np.arange(self.num_subscribers), np.diff(self.indptr))
 
     def allowed(self, subscriber: int) -> Ints:
         """Return the leaf brokers that may serve a subscriber."""

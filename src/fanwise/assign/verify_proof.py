@@ -8,11 +8,12 @@ arguments are written down in ``docs/certificates.md``.
 from __future__ import annotations
 
 import math
-from itertools import product
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fanwise.assign.verify_cells import brokers_needed, count_cells, measure_cells, spans_of
 from fanwise.assign.verify_limits import Floats, Ints, Question, pose
 from fanwise.assign.verify_optimum import least_of_all_assignments
 from fanwise.assign.verify_prices import bound_by_prices
@@ -54,38 +55,73 @@ def proven_bound(workload: ContentWorkload, plan: Plan) -> float:
         return 0.0
     if plan.proof.kind == "leaves":
         return least_of_all_assignments(question, plan.proof)
-    return _bound_by_cells(question, plan.proof)
+    return _bound_by_levels(question, plan.proof)
 
 
-def _bound_by_cells(question: Question, proof: Proof) -> float:
+def _bound_by_levels(question: Question, proof: Proof) -> float:
     """Add up what the brokers of each level carry, which must be what the certificate says."""
     stated = _read_levels(question, proof)
-    wanting = question.wanting
-    lo, hi = question.lo[wanting], question.hi[wanting]
     grid = _read_grid(question, proof)
-    measures = measure_cells(grid, question.cells)
-    counts = count_cells(grid, lo, hi)
-    union = measure_many(lo, hi, question.cells)
-    classes = _read_classes(question, proof)
-    points = _read_points(question, proof)
+    evidence = Evidence(
+        proof, grid, measure_cells(grid, question.cells), _read_points(question, proof)
+    )
     total, last = 0.0, len(question.levels) - 1
     for level, above in enumerate(question.levels):
-        room = question.room(above)
-        needed = brokers_needed(counts, room)
-        needed = np.maximum(needed, _disjoint(question, proof, grid, level, above))
-        best = union + float(np.maximum(needed - 1, 0) @ measures)
-        slots = question.alpha * len(room)
-        mine = points.get((level, EVERYBODY), [])
-        best = max(best, _few_rectangles(question, wanting, mine, slots))
+        parts = {EVERYBODY: question.wanting}
         if level == last:
-            parts = _confined(question, classes, points, grid, measures, room)
-            best = max(best, parts, bound_by_prices(question, proof))
+            parts = _read_classes(question, proof) or parts
+        best = sum(
+            _carried(question, evidence, (level, number), above, people)
+            for number, people in parts.items()
+        )
+        if level == last:
+            needed = _needed(question, evidence, level, above, question.wanting)
+            best = max(best, bound_by_prices(question, proof, grid, evidence.measures, needed))
         if not at_most(stated[level], best):
             raise ProofError(
                 f"proof/levels.parquet says {stated[level]} of level {level}, found {best}"
             )
         total += best
     return total
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What was read from a certificate.
+
+    Attributes
+    ----------
+    grid, measures
+        Lines of each axis, and what lies in the cells between them.
+    points
+        Subscribers whose middles are looked at, by level and part.
+    """
+
+    proof: Proof
+    grid: list[Floats]
+    measures: Floats
+    points: dict[tuple[int, int], list[int]]
+
+
+def _carried(
+    question: Question, evidence: Evidence, part: tuple[int, int], above: Ints, people: Ints
+) -> float:
+    """Return what the brokers of a part of a level carry at least for its people."""
+    if len(people) == 0:
+        return 0.0
+    lo, hi = question.lo[people], question.hi[people]
+    beyond = np.maximum(_needed(question, evidence, part[0], above, people) - 1, 0)
+    cells = measure_many(lo, hi, question.cells) + float(beyond @ evidence.measures)
+    slots = max(question.alpha * len(question.room(above, people)), 1)
+    return max(cells, _few_rectangles(question, people, evidence.points.get(part, []), slots))
+
+
+def _needed(question: Question, evidence: Evidence, level: int, above: Ints, people: Ints) -> Ints:
+    """Return how many brokers of a level each cell takes for some people."""
+    lo, hi = question.lo[people], question.hi[people]
+    needed = brokers_needed(count_cells(evidence.grid, lo, hi), question.room(above, people))
+    apart = _disjoint(question, evidence.proof, evidence.grid, level, above, people)
+    return np.maximum(needed, apart)
 
 
 def _read_levels(question: Question, proof: Proof) -> list[float]:
@@ -121,54 +157,13 @@ def _hull(question: Question) -> Floats:
     return np.stack([lo.min(axis=0), hi.max(axis=0)])
 
 
-def measure_cells(grid: list[Floats], cells: Any) -> Floats:
-    """Return volume or events in each cell of a grid, in C order."""
-    shape = [len(lines) - 1 for lines in grid]
-    result = np.zeros(shape)
-    if cells is None:
-        boxes: list[tuple[Any, Any, float]] = [(None, None, 1.0)]
-    else:
-        rates = cells.rate / (cells.hi - cells.lo).prod(axis=1)
-        boxes = list(zip(cells.lo, cells.hi, rates.tolist(), strict=True))
-    for low, high, rate in boxes:
-        mass: Any = np.full((), rate)
-        for k, lines in enumerate(grid):
-            side = lines if low is None else np.clip(lines, low[k], high[k])
-            mass = np.multiply.outer(mass, np.diff(side))
-        result += mass
-    return result.reshape(-1)
-
-
-def _spans(grid: list[Floats], lo: Floats, hi: Floats) -> tuple[Ints, Ints]:
-    """Return the first cell that each rectangle holds on each axis, and that after the last."""
-    first = [np.searchsorted(lines, lo[:, k], "left") for k, lines in enumerate(grid)]
-    last = [np.searchsorted(lines, hi[:, k], "right") - 1 for k, lines in enumerate(grid)]
-    return np.column_stack(first), np.column_stack(last)
-
-
-def count_cells(grid: list[Floats], lo: Floats, hi: Floats) -> Ints:
-    """Return how many rectangles hold each cell as a whole, in C order."""
-    shape = tuple(len(lines) for lines in grid)
-    first, last = _spans(grid, lo, hi)
-    holds = (first < last).all(axis=1)
-    steps = np.zeros(shape, dtype=np.int64)
-    for ends in product((0, 1), repeat=len(grid)):
-        at = tuple((last if end else first)[holds, k] for k, end in enumerate(ends))
-        np.add.at(steps, at, (-1) ** sum(ends))
-    for axis in range(len(shape)):
-        steps = steps.cumsum(axis=axis)
-    return steps[tuple(slice(0, size - 1) for size in shape)].reshape(-1)
-
-
-def brokers_needed(counts: Ints, room: Ints) -> Ints:
-    """Return how many brokers must serve so many subscribers, each no more than its room."""
-    reach = np.cumsum(room)
-    needed = np.minimum(np.searchsorted(reach, counts, "left") + 1, max(len(reach), 1))
-    return np.where(counts > 0, needed, 0)
-
-
 def _disjoint(
-    question: Question, proof: Proof, grid: list[Floats], level: int, above: Ints
+    question: Question,
+    proof: Proof,
+    grid: list[Floats],
+    level: int,
+    above: Ints,
+    people: Ints,
 ) -> Ints:
     """Return how many brokers each cell needs because listed subscribers have none in common."""
     shape = [len(lines) - 1 for lines in grid]
@@ -178,7 +173,8 @@ def _disjoint(
     table = proof.table("apart", {"level": "id", "subscriber": "id"})
     mine = table.column("level").to_numpy() == level
     listed = _known(question, table.column("subscriber").to_numpy(), "apart")[mine]
-    first, last = _spans(grid, question.lo[listed], question.hi[listed])
+    listed = listed[np.isin(listed, people)]
+    first, last = spans_of(grid, question.lo[listed], question.hi[listed])
     holds = (first < last).all(axis=1)
     if float((last - first)[holds].astype(float).prod(axis=1).sum()) > MOST_STEPS:
         raise ProofError(f"proof/apart.parquet must visit at most {MOST_STEPS:,} cells")
@@ -186,8 +182,6 @@ def _disjoint(
     taken = np.zeros([*shape, words], dtype=np.uint64)
     for row in np.flatnonzero(holds):
         brokers = np.unique(above[question.allowed(int(listed[row]))]).astype(np.uint64)
-        if len(brokers) == 0:
-            continue
         mask = np.zeros(words, dtype=np.uint64)
         np.bitwise_or.at(mask, brokers // WORD, np.uint64(1) << brokers % WORD)
         part = tuple(slice(a, b) for a, b in zip(first[row], last[row], strict=True))
@@ -197,53 +191,30 @@ def _disjoint(
     return counts.reshape(-1)
 
 
-def _read_classes(question: Question, proof: Proof) -> list[Ints]:
-    """Return sets of subscribers who can be served by brokers of their own set only."""
+def _read_classes(question: Question, proof: Proof) -> dict[int, Ints]:
+    """Return who can be served by brokers of one class only, by class."""
     if "classes" not in proof.tables:
-        return []
+        return {}
     table = proof.table("classes", {"broker": "id", "class": "id"})
     broker, number = (table.column(name).to_numpy() for name in ("broker", "class"))
     if not ((broker >= 0) & (broker < question.num_brokers)).all():
         raise ProofError("proof/classes.parquet has unknown brokers")
     if len(np.unique(broker)) != len(broker) or (number < 0).any():
         raise ProofError("proof/classes.parquet must have a broker in one class only")
-    numbers, rank = np.unique(number, return_inverse=True)
     class_of = np.full(question.num_brokers, -1, dtype=np.int64)
-    class_of[broker] = rank
-    row = np.repeat(np.arange(question.num_subscribers), np.diff(question.indptr))
-    of_pair = class_of[question.brokers]
-    least = np.full(question.num_subscribers, len(numbers), dtype=np.int64)
+    class_of[broker] = number
+    of_pair, row = class_of[question.brokers], question.row_of_pair
+    least = np.full(question.num_subscribers, np.iinfo(np.int64).max)
     most = np.full(question.num_subscribers, -1, dtype=np.int64)
     np.minimum.at(least, row, of_pair)
     np.maximum.at(most, row, of_pair)
-    confined = np.where(least == most, most, -1)[question.wanting]
-    return [question.wanting[confined == k] for k in range(len(numbers))]
-
-
-def _confined(
-    question: Question,
-    classes: list[Ints],
-    points: dict[tuple[int, int], list[int]],
-    grid: list[Floats],
-    measures: Floats,
-    room: Ints,
-) -> float:
-    """Return what classes carry together."""
-    total, last = 0.0, len(question.levels) - 1
-    for number, mine in enumerate(classes):
-        if len(mine) == 0:
-            continue
-        lo, hi = question.lo[mine], question.hi[mine]
-        own = brokers_needed(count_cells(grid, lo, hi), room)
-        best = measure_many(lo, hi, question.cells) + float(np.maximum(own - 1, 0) @ measures)
-        used = len(np.unique(np.concatenate([question.allowed(int(j)) for j in mine])))
-        chosen = points.get((last, number), [])
-        total += max(best, _few_rectangles(question, mine, chosen, question.alpha * used))
-    return total
+    # Whom nobody may serve is in every class: then there is no plan, and any bound is true.
+    first, last = least[question.wanting], most[question.wanting]
+    return {int(k): question.wanting[(first >= k) & (last <= k)] for k in np.unique(number)}
 
 
 def _read_points(question: Question, proof: Proof) -> dict[tuple[int, int], list[int]]:
-    """Return the subscribers whose middles are looked at, by level and class (-1: everybody)."""
+    """Return the subscribers whose middles are looked at, by level and part (-1: everybody)."""
     found: dict[tuple[int, int], list[int]] = {}
     if "points" not in proof.tables:
         return found

@@ -34,7 +34,7 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.rectangle_kernels import Density
-from fanwise.assign.bounds import cell_measures
+from fanwise.assign.cells import cell_measures
 from fanwise.assign.covers.branch_and_bound import (
     Budget,
     Covers,

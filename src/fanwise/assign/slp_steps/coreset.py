@@ -7,9 +7,11 @@ everybody. The size of such a sample is not known: it doubles when too many roun
 Where there are few types of subscribers, the relaxation takes all of them with their members, and
 nothing is sampled.
 
-The paper leaves epsilon open, and repeats as often as its lemmas ask, which at hundreds of brokers
-takes days. Here relaxations are counted: after the last one filters are enlarged, where they grow
-least, to hold whoever is left (``grown`` counts them).
+What differs from the paper's Algorithm 1: it repeats as often as its lemmas ask, which at hundreds
+of brokers takes days. Here relaxations are counted, and the time that they should take is limited:
+after the last one filters are enlarged, where they grow least, to hold whoever is left (``grown``
+counts them), and the size doubles earlier where few relaxations are left. Where no draw for the
+load can be held, limits are raised to the least that can.
 
 Guarantee
     Filters hold everybody who has a broker. The paper's, with as many rounds as its Lemma 2 asks: a
@@ -55,6 +57,8 @@ WHOLE_SECONDS, SAMPLE_SECONDS = 3e-7, 1.5e-7
 """What a relaxation takes at most for each square of a pair: of everybody, and of a sample."""
 FINE = 1000  # parts of a subscriber, for limits that are no whole numbers
 MOST_RAISED = 100.0
+DRAWS = 4
+"""Times that subscribers are drawn for the load, where it cannot be held."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +75,10 @@ class Knobs:
         Up to so many types the relaxation takes everybody.
     balance
         Subscribers per broker drawn for the load limits; the paper's 10.
-    pairs
-        About so many pairs of a subscriber and an allowed broker at most; fewer are drawn where
-        there would be more, because the time of a relaxation grows with the square of them.
+    seconds
+        What relaxations of samples should take at most at each inner node, as expected from their
+        size, so that the same seed gives the same plan. Fewer are drawn for the load where a single
+        relaxation would take longer, and there are fewer relaxations where they would.
     clusters
         Super-subscriptions per broker; the paper's 5.
     rounds
@@ -86,10 +91,15 @@ class Knobs:
     gamma: float = 0.5
     whole: int = 600
     balance: int = 10
-    pairs: int = 8000
+    seconds: float = 90.0
     clusters: int = 5
     rounds: int = 3
     accuracy: float = 0.02
+
+    @property
+    def most_pairs(self) -> float:
+        """Pairs of a subscriber and an allowed broker that a single relaxation has time for."""
+        return math.sqrt(self.seconds / SAMPLE_SECONDS)
 
 
 def relaxation_seconds(num_types: int, num_pairs: int, num_brokers: int, knobs: Knobs) -> float:
@@ -97,8 +107,8 @@ def relaxation_seconds(num_types: int, num_pairs: int, num_brokers: int, knobs: 
     if num_types <= knobs.whole:
         return WHOLE_SECONDS * num_pairs**2
     drawn = knobs.balance * num_brokers + _sample_size(2 * START)
-    pairs = min(knobs.pairs, drawn * num_pairs / num_types)
-    return knobs.rounds * SAMPLE_SECONDS * pairs**2
+    pairs = min(knobs.most_pairs, drawn * num_pairs / num_types)
+    return min(knobs.rounds * SAMPLE_SECONDS * pairs**2, knobs.seconds)
 
 
 def _sample_size(size: int) -> int:
@@ -163,7 +173,7 @@ def _search(
     """Return filters by the paper's Algorithm 1, with the number of relaxations limited."""
     people = level.weight[wanting]
     total = int(people.sum())
-    size, solved, fractional = START, 0, 0.0
+    size, solved, fractional, spent = START, 0, 0.0, 0.0
     none = np.empty((0, level.lo.shape[1]))
     nobody: LongArray = np.empty(0, dtype=np.int64)
     nothing = lay_out(nobody, none, none, level.num_brokers, level.alpha)
@@ -174,13 +184,17 @@ def _search(
         # rounds is the one of Lemma 2, with a logarithm to base 2; line 6 prints ln.
         doubling = np.ones(len(wanting))
         valid, most_valid = 0, 4 * size * math.log2(max(total / size, 2))
+        epsilon = min(knobs.epsilon, 1 / (2 * size))  # Lemma 2
         while solved < knobs.rounds and valid < most_valid:
             drawn = _draw(people * doubling, _sample_size(size), rng)
-            types, load = _with_balance(level, wanting, people, drawn, knobs, rng)
+            types, load = _feasible_sample(level, wanting, people, drawn, knobs, rng)
+            spent += SAMPLE_SECONDS * float(np.diff(level.allowed.indptr)[types].sum()) ** 2
+            if solved and spent > knobs.seconds:
+                return _enlarge(level, best, fractional, solved)
             filters, value = _round(level, relax_types(level, types, load, knobs, rng), rng)
             solved += 1
             fractional = max(fractional, value)
-            longer = expanded(filters, knobs.epsilon)
+            longer = expanded(filters, epsilon)
             # Lines 11 and 12: filters lengthened by epsilon that hold everybody are the answer.
             left = _uncovered(level, longer, wanting)
             if people[left].sum() < best[0]:
@@ -192,12 +206,19 @@ def _search(
             # Line 14: only a valid round, one whose filters miss little weight, may change weights;
             # others are drawn again. What is missed is judged before filters are lengthened (line
             # 13).
-            if weight[uncovered].sum() <= knobs.epsilon * weight.sum():
+            if weight[uncovered].sum() <= epsilon * weight.sum():
                 doubling[uncovered] *= 2
                 valid += 1
             elif knobs.rounds - solved <= knobs.rounds // 2:
                 break  # a larger sample is needed, and few relaxations are left
         size *= 2
+    return _enlarge(level, best, fractional, solved)
+
+
+def _enlarge(
+    level: Level, best: tuple[int, Filters, LongArray], fractional: float, solved: int
+) -> Preliminary:
+    """Return the best filters so far, larger, so that they hold everybody."""
     grown, filters, rest = best
     cover_rest(level, filters, rest)
     return Preliminary(filters, fractional, False, solved, grown)
@@ -209,6 +230,23 @@ def _draw(weight: FloatArray, count: int, rng: np.random.Generator) -> LongArray
     # The minimum guards against a product that rounds up to the last end.
     rows = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
     return np.unique(np.minimum(rows, len(weight) - 1))
+
+
+def _feasible_sample(
+    level: Level,
+    wanting: LongArray,
+    people: LongArray,
+    drawn: LongArray,
+    knobs: Knobs,
+    rng: np.random.Generator,
+) -> tuple[LongArray, LongArray]:
+    """Draw for the load until the desired limits can be held, or a few times; the last if never."""
+    for _ in range(DRAWS):
+        types, load = _with_balance(level, wanting, people, drawn, knobs, rng)
+        limits = level.limits[0] * (load.sum() / level.num_subscribers)
+        if _factor_needed(take_rows(level.allowed, types), load, limits) == 1.0:
+            break
+    return types, load
 
 
 def _with_balance(
@@ -224,7 +262,7 @@ def _with_balance(
     # how many there are of whom; those drawn by weight must be covered, but load nobody.
     load = np.zeros(len(wanting), dtype=np.int64)
     choices = float(people @ np.diff(level.allowed.indptr)[wanting]) / float(people.sum())
-    most = max(int(knobs.pairs / choices) - len(drawn), level.num_brokers)
+    most = max(int(knobs.most_pairs / choices) - len(drawn), level.num_brokers)
     count = min(knobs.balance * level.num_brokers, int(people.sum()), most)
     someone = rng.choice(int(people.sum()), size=count, replace=False)
     np.add.at(load, np.searchsorted(people.cumsum(), someone, side="right"), 1)
