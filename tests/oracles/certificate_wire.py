@@ -14,6 +14,10 @@ def proven_bound(workload, plan):
     price = spread(proof["prices"], "broker", "price", np.zeros(len(q.core)))
     if "tree" in proof:
         return max(0.0, least_leaf(q, price, proof))
+    if "ways" in proof:
+        weight = spread(proof["weights"], "subscriber", "weight", np.ones(len(q.load)))
+        paid = [publish(q, user, weight, proof) for user in range(len(q.load))]
+        return max(0.0, at_cheapest(q, price, np.array(paid) + q.load[:, None] * price))
     trees = np.array([[first_links(q, size) for size in q.needed]] * len(q.core))
     for row in proof["trees"]:
         here, least = row["broker"], first_links(q, row["brokers"], row["broker"], row["radius"])
@@ -31,6 +35,25 @@ def proven_bound(workload, plan):
 def at_cheapest(q, price, paid):
     """Return what all users pay at least, each where that is least, less what prices take off."""
     return paid.min(axis=1).sum() - price[price > 0] @ q.room[price > 0]
+
+
+def publish(q, user, weight, proof):
+    """Return what a user's messages cost at least, by its broker; all others choose anew."""
+    mine, others = q.rates[user], (np.arange(len(q.load)) != user)[:, None] & q.wants
+    owed = (others * weight[:, None] / np.maximum(weight @ others, 1e-300)) @ mine
+    ways = {b: np.zeros(len(q.core)) for b in range(len(q.core))}
+    for row in proof["ways"]:
+        ways[row["root"]][row["broker"]] = mine.sum() * row["price"]
+    for root in {row["root"] for row in proof["own"] if row["subscriber"] == user}:
+        told = [r for r in proof["own"] if r["subscriber"] == user and r["root"] == root]
+        ways[root] = spread(told, "broker", "price", np.zeros(len(q.core)))
+    for root, price in ways.items():
+        paid = (others @ mine)[:, None] * q.access + np.outer(owed, q.core[root]) * (1 - 1e-9)
+        paid += np.outer(q.load, price)
+        paid[user] = np.inf
+        paid[user, root] = mine.sum() * q.access[user, root] + q.load[user] * price[root]
+        ways[root] = at_cheapest(q, price, paid) if mine.any() else 0.0
+    return [*ways.values()]
 
 
 def kruskal(q, is_allowed):

@@ -19,6 +19,8 @@ from fanwise.planning.proof import Proof, ProofError
 from fanwise.planning.verify import examine
 from fanwise.wire import bounds
 from fanwise.wire.branching import leaves
+from fanwise.wire.proving.certificates import publishing_tables
+from fanwise.wire.proving.publishing_bound import Publishing
 from fanwise.wire.verify_proof import may_rest_on_solver, proven_bound
 from fanwise.workload.generators.quadratic import quadratic
 from fanwise.workload.generators.sparse import sparse
@@ -36,7 +38,7 @@ def plan_of(problem, algorithm, seed=0, **limits):
 
 
 def kind_of(plan):
-    rule = set(plan.proof.tables) & {"tree", "gathering"}
+    rule = set(plan.proof.tables) & {"tree", "gathering", "ways"}
     return next(iter(rule), "prices")
 
 
@@ -57,20 +59,23 @@ def test_a_third_party_gets_the_same_number(tmp_path):
         optimum = optimum_of(problem)
         assert optimum is None or found <= optimum * (1 + 1e-9) + 1e-12
         seen.add(kind_of(plan))
-    assert seen == {"tree", "gathering", "prices"}
+    assert seen == {"tree", "gathering", "prices", "ways"}
 
 
 @pytest.mark.parametrize("topology", ["mesh", "tree"])
 @pytest.mark.parametrize(
     ("workload", "kind"),
     [
+        (sparse(80, brokers=8, channels=20, seed=4), "ways"),
         (sparse(80, brokers=8, channels=20, seed=4), "gathering"),
         (quadratic(300, brokers=10, channels=6, capacity_factor=1.1, cost_law="uniform"), "prices"),
     ],
-    ids=["sparse", "dense"],
+    ids=["sparse", "gathering", "dense"],
 )
 def test_a_third_party_on_middle_sizes(workload, kind, topology, tmp_path, monkeypatch):
-    if kind == "prices":  # as for what is too large for gathering
+    if kind != "ways":  # as for what is too large for it
+        monkeypatch.setattr(bounds, "MOST_PUBLISHED", 0)
+    if kind == "prices":
         monkeypatch.setattr(bounds, "MOST_STEPS", 0)
     problem = fw.Wiring(workload, topology=topology, core_factor=2.0, capacity_factor=1.5)
     plan = problem.solve("packing")
@@ -100,6 +105,56 @@ def test_whatever_a_certificate_says_what_it_proves_is_true():
                 continue
             assert found <= optimum * (1 + 1e-9) + 1e-12 or not np.isfinite(found), what
     assert told > 1000
+
+
+def test_what_is_told_of_publishing_proves_no_more_than_is_true():
+    """Any weights and prices: where the search knows the optimum, no bound is above it."""
+    draw = np.random.default_rng(5)
+    for seed in range(12):
+        workload = sparse(12, brokers=4, channels=6, audience=1, capacity_factor=1.5, seed=seed)
+        problem = fw.Wiring(workload, core_factor=float(draw.choice([0.1, 1.0])))
+        plan = problem.solve("exact")
+        for scale in (0.0, 1.0, 30.0):
+            pairs = np.argwhere(draw.random((12, 4)) < 0.3)
+            proof = publishing_proof(
+                draw.exponential(scale, 4),
+                draw.exponential(1.0, 12) + 1e-6,
+                draw.exponential(scale, (4, 4)),
+                pairs,
+                draw.exponential(scale, (len(pairs), 4)) * 30,
+            )
+            found = proven_bound(workload, replace(plan, proof=proof))
+            assert 0 <= found <= plan.objective * (1 + 1e-9)
+
+
+def publishing_proof(prices, weights, ways, pairs, own):
+    found = Publishing(0.0, prices, weights, ways, pairs.astype(np.int32), own, 0.0)
+    return Proof("duals", publishing_tables(found), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    [
+        ("weights", {"subscriber": [0, 0], "weight": [1.0, 1.0]}),
+        ("weights", {"subscriber": [0], "weight": [0.0]}),
+        ("weights", {"subscriber": [12], "weight": [1.0]}),
+        ("ways", {"root": [0, 0], "broker": [1, 1], "price": [1.0, 1.0]}),
+        ("ways", {"root": [4], "broker": [1], "price": [1.0]}),
+        ("ways", {"root": [0], "broker": [1], "price": [-1.0]}),
+        ("own", {"subscriber": [0, 0], "root": [0] * 2, "broker": [1, 1], "price": [1.0, 2.0]}),
+        ("own", {"subscriber": [12], "root": [0], "broker": [1], "price": [1.0]}),
+        ("own", {"subscriber": [0], "root": [0], "broker": [1], "price": [float("inf")]}),
+    ],
+    ids=str,
+)
+def test_malformed_tables_of_publishing_prove_nothing(table, columns):
+    plan = SEARCHED.solve("packing")
+    pairs, own = np.zeros((1, 2)), np.ones((1, 4))
+    proof = publishing_proof(np.ones(4), np.ones(12), np.ones((4, 4)), pairs, own)
+    assert proven_bound(SEARCHED.workload, replace(plan, proof=proof)) >= 0
+    tables = {**proof.tables, table: pa.table(columns)}
+    with pytest.raises(ProofError):
+        proven_bound(SEARCHED.workload, replace(plan, proof=replace(proof, tables=tables)))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ Guarantee
     the others would take minutes. With a time limit it holds, whatever the limit, for packing,
     random, and all that takes at most ``QUICK_STEPS`` steps, half a second or so, which is
     everything up to about 300 users, 15 brokers and 100 channels. What takes longer is run where it
-    is expected to fit into the time that is left.
+    is expected to fit into the time that is left; a plan says what was left out or cut off.
 
 Complexity
     It stops after work in proportion to the number of users, up to a limit, so that the same seed
@@ -33,6 +33,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -64,6 +65,8 @@ QUICK_STEPS, STEPS_PER_SECOND = 1.5e7, 1.5e7
 """Steps that are made whatever the time limit, and how many a slow machine makes in a second."""
 PAPER_SHARE = 0.3
 """Of the time that is left: most for one algorithm of the paper that takes longer than that."""
+MARGIN = 0.3
+"""Seconds that are kept beside those for bound and measuring, where a limit is exceeded."""
 EXPECTED_ROUNDS = 10
 """Of migration."""
 WORK_PER_USER, LEAST_WORK, MOST_WORK = 2_000_000.0, 2e7, 4e9
@@ -132,20 +135,32 @@ def _follow_the_paper(search: WiringSearch) -> list[Offered]:
     problem, run, arrays = search.problem, search.run, search.arrays
     names = ["packing", "random"]
     # Both clustering and mixing look at each broker for each channel that a user touches.
-    if not search.is_large and _has_time(run, len(arrays.channels) * arrays.num_brokers):
+    if not search.is_large and _has_time(
+        run, len(arrays.channels) * arrays.num_brokers, "clustering", "steiner-mixing"
+    ):
         names += ["clustering", "steiner-mixing"]
     starts = [search.offer_attachment(migration.start_from(problem, name, run)) for name in names]
     has_few = problem.num_pairs <= FEW_PAIRS
-    if has_few and _has_time(run, steiner_mixing.steps_per_publisher(arrays)):
+    if has_few and _has_time(
+        run, steiner_mixing.steps_per_publisher(arrays), "steiner-mixing per publisher"
+    ):
         search.offer_attachment(steiner_mixing.attach(problem, run.random(), per_publisher=True))
     for start in starts if has_few else starts[: 0 if search.is_large else 1]:
         _migrate(search, make_state(arrays, start.broker_of_user))
     return starts
 
 
-def _has_time(run: Run, steps: float) -> bool:
-    """Whether so many steps take next to no time, or are expected to fit into what is left."""
-    return steps <= QUICK_STEPS or steps <= STEPS_PER_SECOND * PAPER_SHARE * run.time_left()
+def _has_time(run: Run, steps: float, *names: str) -> bool:
+    """Whether so many steps take next to no time, or are expected to fit into what is left.
+
+    Where they do not, the run notes the names of what is left out.
+    """
+    fits = steps <= STEPS_PER_SECOND * PAPER_SHARE * run.time_left()
+    if not (fits or steps <= QUICK_STEPS):
+        for name in names:
+            run.leave_out(name)
+        return False
+    return True
 
 
 def _migrate(search: WiringSearch, state: State) -> None:
@@ -154,12 +169,28 @@ def _migrate(search: WiringSearch, state: State) -> None:
     steps = EXPECTED_ROUNDS * round_work(search.arrays, state)
     limited = Run(seed=run.seed, progress=run.progress)
     if steps > QUICK_STEPS:
-        limited = run.part(PAPER_SHARE)
+        limited = _time_for_one(search)
     migrated = migration.migrate(search.arrays, state, limited)
     search.count("moves", migrated.num_moves)
     search.offer_state(state)
+    if migrated.stopped == "limit":
+        run.leave_out("migration")
     if migrated.stopped == "interrupted":
         raise KeyboardInterrupt
+
+
+def _time_for_one(search: WiringSearch) -> Run:
+    """Return the part of the time for one algorithm of the paper.
+
+    That is a share of what is left, or what a limit may be exceeded by, if that is more.
+    """
+    run, arrays = search.run, search.arrays
+    if run.time_limit is None:
+        return run.part(PAPER_SHARE)
+    after = proving_seconds(arrays) + measuring_seconds(arrays) + MARGIN
+    late = run.with_grace(after)
+    seconds = max(PAPER_SHARE * run.time_left(), late.time_left() - run.time_left())
+    return replace(late, time_limit=min(run.elapsed() + seconds, late.time_limit or 0.0))
 
 
 def _start_elsewhere(search: WiringSearch, order: LongArray, starts: list[Offered]) -> None:

@@ -1,8 +1,9 @@
 """Certificates of wirings: the tables from which anyone can work out the bound again.
 
-Three kinds, told apart by their tables: prices on brokers with radii of trees; the same with parts
-of the core by which subscribers gather; and a search, as the order of users and a bit for each
-node. See :mod:`fanwise.wire.verify_proof` for what they prove.
+Four kinds, told apart by their tables: prices on brokers with radii of trees; the same with parts
+of the core by which subscribers gather; prices by the publisher's broker with weights of users; and
+a search, as the order of users and a bit for each node. See :mod:`fanwise.wire.verify_proof` for
+what they prove.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fanwise.wire.bounds import BoundParts, Duals
     from fanwise.wire.branching.branch_and_bound import BranchAndBound
     from fanwise.wire.problem import Wiring
+    from fanwise.wire.proving.publishing_bound import Publishing
 
 
 def prove(problem: Wiring, run: Run) -> Bound:
@@ -44,6 +46,8 @@ def prove_by_prices(parts: BoundParts) -> Bound:
 
 def price_tables(duals: Duals) -> dict[str, pa.Table]:
     """Return the tables of a proof by prices."""
+    if duals.publishing is not None:
+        return publishing_tables(duals.publishing)
     broker, size = np.nonzero(duals.radii)
     order = np.lexsort((broker, size))
     broker, size = broker[order], size[order]
@@ -61,6 +65,35 @@ def price_tables(duals: Duals) -> dict[str, pa.Table]:
             {"channel": channels.astype(np.int32), "part": duals.parts[channels]}
         )
     return tables
+
+
+def publishing_tables(found: Publishing) -> dict[str, pa.Table]:
+    """Return the tables of a proof by what it costs to publish.
+
+    Own prices of a pair that are all 0 are told by one of them.
+    """
+    weighted = np.flatnonzero(found.weights != 1)
+    root, broker = np.nonzero(found.ways)
+    is_told = found.own > 0
+    is_told[~is_told.any(axis=1), :1] = True
+    pair, priced = np.nonzero(is_told)
+    return {
+        "prices": table_of_prices(found.prices),
+        "weights": pa.table(
+            {"subscriber": weighted.astype(np.int32), "weight": found.weights[weighted]}
+        ),
+        "ways": pa.table({
+            "root": root.astype(np.int32),
+            "broker": broker.astype(np.int32),
+            "price": found.ways[root, broker],
+        }),
+        "own": pa.table({
+            "subscriber": found.own_of[pair, 0],
+            "root": found.own_of[pair, 1],
+            "broker": priced.astype(np.int32),
+            "price": found.own[pair, priced],
+        }),
+    }  # fmt: skip
 
 
 def table_of_prices(prices: FloatArray) -> pa.Table:
