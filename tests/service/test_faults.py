@@ -12,6 +12,7 @@ from tests.service.services import HOUR, close_hour, supervise
 
 from fanwise.service import supervisor as supervisors
 from fanwise.service.configuration.model import MqttSource
+from fanwise.service.monitor import jumps
 from fanwise.service.monitor import spool as spools
 from fanwise.service.monitor.ledger import Batch, TopicCount
 from fanwise.service.monitor.receiver import Receiver, ReceiverStatus
@@ -56,6 +57,44 @@ def test_windows_that_close_while_postgresql_is_away_are_decided_once_it_is_back
         assert [one.state for one in rows] == ["pending", *["superseded"] * 3]
         assert service.health.troubles == {}
     finally:
+        service.stop()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_postgresql_is_away_for_a_minute(tmp_path, postgres):  # noqa: F811
+    """In the loop as it runs: windows close all the time, and none is lost or decided twice."""
+    service = supervise(tmp_path, store={"url": postgres.new_database()}, execute={"mode": "auto"})
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    hours = 0
+
+    def publish(seconds):
+        nonlocal hours
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            commit_hours(service, [hours])
+            hours += 1
+            time.sleep(1.0)
+
+    try:
+        publish(3)
+        postgres.stop()
+        try:
+            publish(30)
+            assert "store" in service.health.troubles
+            publish(30)
+        finally:
+            postgres.start()
+        publish(3)
+        wait_until(lambda: service.health.troubles == {}, lambda: str(service.health.troubles))
+        wait_until(lambda: len(service.store.decisions(1000).rows) == hours)
+        rows = service.store.decisions(1000).rows
+        assert [one.window.start // HOUR for one in rows] == list(reversed(range(hours)))
+        assert hours >= 40
+    finally:
+        service.stopping.set()
+        thread.join(120)
         service.stop()
 
 
@@ -194,6 +233,10 @@ class EndedStream:
     def __init__(self):
         self.status = StreamStatus(trouble="the stream ended: no such file")
         self.is_up = False
+        self.doubt, self.ahead = "", 3600.0
+
+    def now(self):
+        return time.time_ns() // 1000
 
     def is_alive(self):
         return self.is_up
@@ -301,4 +344,72 @@ def test_a_source_that_is_away_is_not_silent(tmp_path, monkeypatch):
     Told.last_status = ReceiverStatus(is_connected=True, trouble="")
     service.step()
     assert stream.away == 3
+    service.stop()
+
+
+class Clock:
+    """The machine's clock, which can be set, and one that cannot."""
+
+    def __init__(self, patch, wall):
+        self.wall, self.passed = wall, 10.0
+        patch.setattr(time, "time_ns", lambda: int(self.wall * 1e9))
+        patch.setattr(time, "time", lambda: self.wall)
+        patch.setattr(jumps.time, "monotonic", lambda: self.passed)
+
+    def run(self, seconds):
+        self.wall += seconds
+        self.passed += seconds
+
+
+def decided_hours(service):
+    return [one.window.start // HOUR for one in reversed(service.store.decisions(100).rows)]
+
+
+def test_a_clock_that_was_days_ahead_and_was_set_right_holds_up_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(supervisors, "TICK_SECONDS", 0.0)
+    service = supervise(tmp_path)
+    clock = Clock(monkeypatch, 100 * 3600.0)
+    service.stream = SilentStream()
+    for hour in (97, 98, 99):
+        close_hour(service, hour)
+    # Somebody sets the clock five days ahead, and events get their time on arrival.
+    close_hour(service, 220, {"news": 5})
+    assert decided_hours(service) == [97, 98, 99, 220]
+    # It is set right: what comes is late, until the new time has stood for a while.
+    clock.run(300)
+    commit_hours(service, [100])
+    service.step()
+    assert service.ledger.totals()["late"] == 101
+    clock.run(700)
+    service.step()
+    clock.run(3600)
+    close_hour(service, 101)
+    close_hour(service, 102)
+    assert decided_hours(service) == [97, 98, 99, 220, 101, 102]
+    assert service.ledger.totals()["closed_through"] == 103 * HOUR
+    # When the time comes that was counted once already, nothing is decided twice.
+    close_hour(service, 219)
+    close_hour(service, 220)
+    close_hour(service, 221)
+    assert decided_hours(service) == [97, 98, 99, 220, 101, 102, 219, 221]
+    service.stop()
+    assert supervisors.Supervisor(service.configuration).stop() is None
+
+
+@pytest.mark.parametrize("wall", [50.5, 90.5])
+def test_a_clock_that_is_wrongly_behind_opens_nothing(tmp_path, monkeypatch, wall):
+    """Before all that was decided, or in the midst of it."""
+    monkeypatch.setattr(supervisors, "TICK_SECONDS", 0.0)
+    service = supervise(tmp_path)
+    clock = Clock(monkeypatch, 100 * 3600.0)
+    service.stream = SilentStream()
+    for hour in range(80, 100):
+        close_hour(service, hour)
+    before = service.ledger.totals()
+    clock.wall = wall * 3600
+    for _ in range(30):
+        clock.run(100)
+        service.step()
+    assert service.ledger.totals() == before
+    assert service.store.newest_standing().window.start == 99 * HOUR
     service.stop()

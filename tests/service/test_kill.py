@@ -32,7 +32,7 @@ RULE = WindowRule.from_seconds(MINUTE, None, 5)
 START = 1_700_000_040  # the beginning of a minute
 TOPICS = 12
 PATIENCE = 180.0
-KILLS = 50
+KILLS = int(os.environ.get("FANWISE_KILLS", "50"))
 """Of the long version."""
 JAVA = "-Xss8m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 CONFIGURATION = """

@@ -11,7 +11,7 @@ import pytest
 from tests.client.test_client import TOPICS, Load
 from tests.service.forwarding.forwarders import Setting, wait_until
 from tests.service.splits import write_configuration, write_pairs
-from tests.service.test_kill import decisions, start  # noqa: F401
+from tests.service.test_kill import decisions, read_all, start  # noqa: F401
 
 from fanwise.service.state import StateFolder
 from fanwise.service.store.store import Store
@@ -96,7 +96,7 @@ def test_forwarder_service_and_a_broker_killed_thirty_times(
     assert service.end(signal.SIGTERM) == 128 + signal.SIGTERM
     store = Store(StateFolder(tmp_path / "state").store)
     try:
-        rows = store.decisions(10_000).rows
+        rows = read_all(store.decisions)
         current = store.current()
     finally:
         store.close()

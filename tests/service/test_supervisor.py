@@ -348,6 +348,11 @@ def test_the_store_is_in_trouble_until_it_has_answered(tmp_path, monkeypatch):
     service = supervise(tmp_path)
 
     class LiveStream:
+        doubt, ahead = "", 3600.0
+
+        def now(self):
+            return 0
+
         def is_alive(self):
             return True
 

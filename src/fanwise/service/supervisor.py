@@ -8,7 +8,6 @@ takes the rest down.
 from __future__ import annotations
 
 import logging
-import math
 import shutil
 import threading
 import time
@@ -29,6 +28,7 @@ from fanwise.service.checking import is_there
 from fanwise.service.configuration.model import Configuration, FolderSource, MqttSource
 from fanwise.service.executor.applying import Assessment, Executor
 from fanwise.service.executor.errors import OutputError
+from fanwise.service.monitor.jumps import JumpWatch
 from fanwise.service.monitor.ledger import NEVER, Ledger
 from fanwise.service.monitor.receiver import ReceiverProcess, ReceiverStatus
 from fanwise.service.monitor.snapshot import read_snapshot
@@ -153,6 +153,7 @@ class Supervisor:
         self.stream: Stream | None = None
         self._spark: Any = None
         self._closed = threading.Event()
+        self._jumps = JumpWatch(self.ledger, self.store.newest_before)
         self._last_end = retrying(self._find_last_end, self.stopping, on_wait=self._note_store)
         self._ticked = self._tidied = self._restarted = 0.0
         self._attempts, self._not_before = 0, 0.0
@@ -368,7 +369,7 @@ class Supervisor:
 
     def _start_stream(self) -> None:
         from fanwise.service.monitor.sources import open_source
-        from fanwise.service.monitor.stream import Stream, start_spark
+        from fanwise.service.monitor.stream import MOST_FORWARD, Stream, start_spark
 
         monitor, windows = self.configuration.monitor, self.configuration.windows
         if self._spark is None:
@@ -383,7 +384,7 @@ class Supervisor:
             self.folder.checkpoint,
             trigger=monitor.trigger,
             idle=windows.idle,
-            ahead=math.inf if is_timed_here else windows.ahead,
+            ahead=MOST_FORWARD if is_timed_here else windows.ahead,
             when_closed=lambda closed: self._closed.set(),
             spool=self.folder.spool if self.receiver is not None else None,
             aside=self.folder.aside,
@@ -399,7 +400,8 @@ class Supervisor:
         if stream is None:
             return
         if stream.is_alive():
-            self.health.stream = ""
+            self.health.stream = stream.doubt
+            self._guard("stream", self._look_at_time)
             if self._is_source_away(receiver):
                 stream.note_away()
             self._guard("stream", stream.close_if_silent)
@@ -410,6 +412,14 @@ class Supervisor:
             self._restarted = time.monotonic()
             log.warning("%s; starting it again", self.health.stream)
             self._guard("stream", self._start_stream)
+
+    def _look_at_time(self) -> None:
+        """Go on where the clock was set back after it had been far ahead."""
+        if self.stream is None:
+            return
+        through = self._jumps.look(self.stream.now(), self.stream.ahead)
+        if through is not None:
+            self._last_end = min(self._last_end, through)
 
     def _is_source_away(self, receiver: ReceiverStatus | None) -> bool:
         """Whether it is known that input cannot come."""
@@ -435,13 +445,16 @@ class Supervisor:
             received=receiver.received,
             lag=self._lag(totals["last"]),
             idle=time.monotonic() - stream.last_input,
-            backlog=bytes_waiting(self.folder.spool),
+            backlog=self._backlog(),
             batch=totals["batch"],
             batch_seconds=stream.batch_seconds,
             rows_per_second=stream.rows_per_second,
             subscriptions=totals["subscriptions"],
             last=totals["last"] if totals["last"] > NEVER else None,
         )
+
+    def _backlog(self) -> int:
+        return bytes_waiting(self.folder.spool) if self.stream is None else self.stream.backlog()
 
     @staticmethod
     def _lag(last: int) -> float | None:

@@ -101,6 +101,29 @@ def test_an_output_with_a_bug_is_an_output_that_failed(sqlite, clock):
     assert sqlite.waiting("recorder").error == "it failed unexpectedly (KeyError)"
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_a_webhook_that_fails_for_a_minute(store, receiver):
+    """With the waits of the configuration's defaults; it is told once, as soon as it answers."""
+    receiver.answers += [500] * 1000
+    settings = Execute(mode="auto", webhook=[WebhookOutput(url=receiver.url)])
+    executor = Executor(store, settings)
+    executor.start()
+    try:
+        decision = submit(executor, 1, "a")
+        time.sleep(60)
+        assert "answered 500" in executor.status().waiting[0].error
+        assert store.current() is None, "nothing is in force that nobody was told"
+        receiver.answers.clear()
+        assert executor.wait(1, 60).state == "done"
+        assert store.current().number == decision.number
+        posts = len(receiver.keys)
+        assert 5 <= posts <= 12, "waits double"
+    finally:
+        executor.stop()
+    assert set(receiver.keys) == {f"{decision.hash}-1-webhook"}
+
+
 def test_a_webhook_that_fails_for_a_while(store, receiver):
     receiver.answers += [500, 503, 0, 404, 500]
     settings = Execute(mode="auto", retries=FAST, webhook=[WebhookOutput(url=receiver.url)])

@@ -6,14 +6,14 @@ import shutil
 from collections import Counter
 
 import pytest
-from tests.service.monitor.test_stream import Running, counts
+from tests.service.monitor.test_stream import Running, counts, wait_until
 
 from fanwise.service.configuration.model import MqttSource
 from fanwise.service.monitor import checkpoint as checkpoints
 from fanwise.service.monitor import stream as streams
 from fanwise.service.monitor.checkpoint import Checkpoint
 from fanwise.service.monitor.ledger import Batch, Ledger
-from fanwise.service.monitor.spool import Spool, segments
+from fanwise.service.monitor.spool import Spool, bytes_waiting, segments
 from fanwise.service.monitor.windows import WindowRule
 from fanwise.service.records import Window
 
@@ -172,3 +172,17 @@ def test_a_batch_that_was_not_counted_runs_first(tmp_path):
     other = Checkpoint(tmp_path / "other", ledger, None)
     assert not other.is_large()
     assert not other.renew()
+
+
+def test_segments_that_were_counted_and_are_not_yet_moved_wait_for_nothing(begin, tmp_path):
+    sent, running = Input(tmp_path), begin()
+    for _ in range(3):
+        sent.write()
+        running.wait_for(events=sent.sent)
+        # Spark moves them with the next batch, which may not come for long.
+        wait_until(lambda: running.stream.backlog() == 0)
+    assert bytes_waiting(tmp_path / "spool") > 0
+    running.stream.stop()
+    sent.write(1)
+    written = max(segments(tmp_path / "spool"), key=lambda path: path.name)
+    assert running.stream.backlog() == written.stat().st_size

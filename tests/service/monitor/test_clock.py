@@ -75,3 +75,41 @@ def test_no_answer_is_before_another(steps):
             told.append(clock.now())
             assert told[-1] >= machine.wall // 1000
     assert told == sorted(set(told))
+
+
+def test_a_clock_that_jumps_days_ahead_is_believed_when_it_has_stayed_there(machine):
+    clock = SteadyClock()
+    clock.now()
+    machine.run(1, 5 * 86_400)
+    assert clock.now() == 5001 * 10**6
+    assert clock.doubt == (
+        "the machine's clock was set forward by 120 hours; time goes on as before for 10 minutes, "
+        "then the clock is believed"
+    )
+    machine.run(590)
+    assert clock.now() == 5591 * 10**6
+    machine.run(10)
+    assert clock.now() == machine.wall // 1000
+    assert clock.doubt == ""
+
+
+def test_a_jump_that_is_taken_back_at_once_never_was(machine):
+    clock = SteadyClock()
+    clock.now()
+    machine.run(1, 5 * 86_400)
+    clock.now()
+    machine.run(300, -5 * 86_400)
+    assert clock.now() == machine.wall // 1000 == 5301 * 10**6
+    assert clock.doubt == ""
+
+
+def test_a_clock_that_is_set_back_by_days_is_believed_when_it_has_stayed_there(machine):
+    clock = SteadyClock(5000 * 10**6 + 5 * 86_400 * 10**6)
+    ahead = clock.now()
+    machine.run(100)
+    assert clock.now() == ahead + 50 * 10**6
+    assert "set back by 120 hours" in clock.doubt
+    machine.run(500)
+    assert clock.now() == machine.wall // 1000
+    machine.run(1)
+    assert clock.now() == machine.wall // 1000

@@ -530,6 +530,31 @@ def test_away_for_longer_than_the_broker_keeps_its_log_is_told(logging_broker, r
     wait_until(lambda: ("gap", LOST) in [(one["kind"], one["topic"]) for one in records(spool)])
 
 
+def test_a_broker_that_does_not_tell_how_long_it_runs_is_said(run, tmp_path, monkeypatch, caplog):
+    """Whether it was started anew cannot be seen then: every new connection counts as a gap."""
+    monkeypatch.setattr(receivers, "MOST_QUESTIONS", 2)
+    folder, spool = new_folder(), tmp_path / "spool"
+    server = Mosquitto(folder, f"{LOGGED}\nsys_interval 0")
+    try:
+        server.start()
+        first = run(server, broker_log=True).start()
+        wait_until(lambda: "does not tell on $SYS/broker/uptime" in caplog.text)
+        first.stop()
+        assert "gap" not in kinds(spool)
+        server.stop()
+        server.start()
+        again = run(server, broker_log=True).start()
+        wait_until(lambda: "gap" in kinds(spool))
+        again.stop()
+        gaps = [one["topic"] for one in records(spool) if one["kind"] == "gap"]
+        assert gaps == [AWAY]
+        assert "start" not in kinds(spool)
+        assert caplog.text.count("does not tell on") == 2
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def test_time_goes_on_from_what_was_written_before(mosquitto, run, tmp_path):  # noqa: F811
     spool = tmp_path / "spool"
     ahead = time.time() + 3600

@@ -65,7 +65,10 @@ def test_pairs_that_overlap_a_window(changes, start, length):
     }
     found = pairs_of(subscriptions.pairs_in(window, pa.array([], pa.string())))
     assert found == sorted(expected)
+    num_open = sum(until == FOREVER for *_, until in plain_spans(changes))
+    assert subscriptions.num_open == num_open
     subscriptions.forget_before(start)
+    assert subscriptions.num_open == num_open
     assert pairs_of(subscriptions.pairs_in(window, pa.array([], pa.string()))) == sorted(expected)
 
 
@@ -77,6 +80,7 @@ def test_a_snapshot_is_all_there_is(changes, pairs):
     list(subscriptions.replace_all(pairs, 200))
     found = subscriptions.pairs_in(Window(300, 400), pa.array([], pa.string()))
     assert pairs_of(found) == sorted(pairs)
+    assert subscriptions.num_open == len(pairs)
 
 
 def plain_match(levels, topic):

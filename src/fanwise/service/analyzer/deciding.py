@@ -24,7 +24,7 @@ from fanwise.service.analyzer.forecasting import History, foretell
 from fanwise.service.analyzer.pricing import price_served
 from fanwise.service.analyzer.reasons import list_changes
 from fanwise.service.analyzer.silent import ByHand, InForce, Silent, find_silent
-from fanwise.service.analyzer.workloads import make_workload, traffic_of
+from fanwise.service.analyzer.workloads import Traffic, make_workload, traffic_of
 from fanwise.service.configuration.model import Decide, Price
 from fanwise.service.records import Change, ClosedWindow, Decision, Window
 from fanwise.workload.topic import TopicWorkload
@@ -100,6 +100,7 @@ class Analyzer:
             The time in microseconds since the epoch.
         """
         self._settings, self._history, self._price, self._now = settings, history, price, now
+        self._counted: tuple[ClosedWindow, TopicWorkload] | None = None
 
     def decide(
         self,
@@ -121,8 +122,10 @@ class Analyzer:
         settings, watch = self._settings, Stopwatch()
         with watch.timed("build"):
             foretold = foretell(settings.forecast, closed.window, traffic_of(closed), self._history)
-            workload = make_workload(
-                foretold.traffic, closed.pairs, closed.window, message_bytes=settings.message_bytes
+            workload = (
+                self._workload_of(closed)
+                if foretold.kind == "last"
+                else self._make_workload(foretold.traffic, closed)
             )
         by_hand = ByHand.of([*settings.pin, *pin], [*settings.exclude, *exclude])
         silent = find_silent(workload, in_force, by_hand)
@@ -185,14 +188,24 @@ class Analyzer:
 
     def delivered_value(self, closed: ClosedWindow, served: pa.Array) -> float:
         """Return what serving topics was worth on what really came in a window."""
-        settings = self._settings
-        workload = make_workload(
-            traffic_of(closed), closed.pairs, closed.window, message_bytes=settings.message_bytes
-        )
+        settings, workload = self._settings, self._workload_of(closed)
         problem = Selection(
             workload, tau=settings.tau, capacity=settings.capacity, metric=settings.metric
         )
         return problem.value(_is_named(workload.topic_names, served))
+
+    def _workload_of(self, closed: ClosedWindow) -> TopicWorkload:
+        """Return what was counted in a window as a workload; of the last one asked for it is kept.
+
+        A window is asked for twice: what the decision before it was worth, and what to do next.
+        """
+        if self._counted is None or self._counted[0] is not closed:
+            self._counted = closed, self._make_workload(traffic_of(closed), closed)
+        return self._counted[1]
+
+    def _make_workload(self, traffic: Traffic, closed: ClosedWindow) -> TopicWorkload:
+        size = self._settings.message_bytes
+        return make_workload(traffic, closed.pairs, closed.window, message_bytes=size)
 
     def _pose(
         self,

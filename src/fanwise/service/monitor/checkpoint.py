@@ -39,6 +39,7 @@ class Checkpoint:
             Whose segments are read; None for other sources, which keep their first checkpoint.
         """
         self._folder, self._ledger, self._spool = folder, ledger, spool
+        self._counted: tuple[int, frozenset[str]] = (-1, frozenset())
         self._remove_others()
 
     @property
@@ -61,6 +62,26 @@ class Checkpoint:
                 return max((one.stat().st_size for one in files), default=0) >= LARGEST_LOG
         except FileNotFoundError:
             return False
+
+    def counted(self, number: int) -> frozenset[str]:
+        """Return the names of segments that were counted, if a batch is the last that was.
+
+        Spark leaves segments in the spool until the next batch comes. What its log no longer says,
+        because it is just being written anew, is left out.
+
+        Parameters
+        ----------
+        number
+            The ledger's number of the batch.
+        """
+        batch = number - self.first_batch
+        if self._counted[0] != number and batch >= 0:
+            try:
+                names = frozenset(_files_through(self.path, batch))
+            except (OSError, ValueError, LookupError):
+                return self._counted[1]
+            self._counted = (number, names)
+        return self._counted[1]
 
     def renew(self) -> bool:
         """Begin a new checkpoint, while the stream is stopped; return whether that was possible.

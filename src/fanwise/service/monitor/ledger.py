@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from fanwise.errors import InputError
 from fanwise.service.monitor.sessions import Sessions
 from fanwise.service.monitor.subscriptions import (
+    FOREVER,
     GAP,
     LOST,
     Subscription,
@@ -243,6 +244,45 @@ class Ledger:
         with self._lock:
             return self._has_batch(number)
 
+    def go_back(self, now: int) -> int:
+        """Forget what was counted after an instant; return up to which end windows are closed.
+
+        Subscriptions of that time begin and end at the instant.
+        """
+        with self._lock, self._transaction():
+            ends = self._database.execute("SELECT max(end) FROM windows WHERE start <= ?", (now,))
+            known = ends.fetchone()[0]
+            by_time = self.rule.closed_by_watermark(now)
+            through = min(self._get("closed_through"), max(by_time, known or NEVER))
+            for statement, value in (
+                ("DELETE FROM windows WHERE start > ?", now),
+                ("DELETE FROM counts WHERE pane >= ?", max(through, self.rule.pane_of(now))),
+                ("DELETE FROM heard WHERE pane > ?", now),
+                ("UPDATE subscriptions SET since = min(since, ?1) WHERE since > ?1", now),
+                (
+                    "UPDATE subscriptions SET until = max(since, ?1) "
+                    f"WHERE until > ?1 AND until < {FOREVER}",
+                    now,
+                ),
+                ("UPDATE sessions SET since = min(since, ?1), came = min(came, ?1)", now),
+            ):
+                self._database.execute(statement, (value,))
+            self._set("closed_through", through)
+            self._set("last", min(self._get("last"), now))
+            self._memory = self._load(in_transaction=True)
+        return through
+
+    def last_instant(self) -> int:
+        """Return the latest event time; NEVER before the first event."""
+        with self._lock:
+            return self._get("last")
+
+    def last_batch(self) -> int:
+        """Return the number of the last batch that was counted; -1 before the first."""
+        with self._lock:
+            found = self._database.execute("SELECT max(number) FROM batches").fetchone()[0]
+            return -1 if found is None else int(found)
+
     def forget(self, keep_from: int, heard_from: int = NEVER) -> None:
         """Drop counts, windows and ended subscriptions that no window from an instant on needs.
 
@@ -334,17 +374,16 @@ class Ledger:
     def totals(self) -> Mapping[str, int]:
         """Return what was counted since the beginning: events, late, bad, batches, last."""
         with self._lock:
-            batches = self._database.execute("SELECT max(number) FROM batches").fetchone()[0]
             return {
                 "events": self._get("events"),
                 "late": self._get("late_in_all") + self._get("late"),
                 "bad": self._get("bad_in_all") + self._get("bad"),
-                "batch": -1 if batches is None else batches,
+                "batch": self.last_batch(),
                 "last": self._get("last"),
                 "closed_through": self._get("closed_through"),
                 "gaps": self._get("gaps"),
                 "lost_sessions": self._get("lost_sessions"),
-                "subscriptions": sum(map(len, self._memory.subscriptions.open_.values())),
+                "subscriptions": self._memory.subscriptions.num_open,
             }
 
     def reasons(self) -> dict[str, int]:

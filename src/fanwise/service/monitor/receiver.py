@@ -156,6 +156,7 @@ class Receiver:
         # Of the connection before this one, and of this one.
         self._before, self._heard = before, before or Heard()
         self._questions = MOST_QUESTIONS
+        self._lacks_uptime = False
         last = self._recall()
         self.status = ReceiverStatus()
         self._lock = threading.Condition()
@@ -255,9 +256,27 @@ class Receiver:
 
     def _ask_time(self) -> None:
         """Cause a line in the broker's log, while it is not known when the broker was started."""
-        if self._source.broker_log and self.status.is_connected and self._questions > 0:
+        if not (self._source.broker_log and self.status.is_connected):
+            return
+        if self._questions > 0:
             self._questions -= 1
             self._client.unsubscribe(NO_TOPIC)
+        elif self._lacks_uptime:
+            self._lacks_uptime = False
+            self._say_uptime_is_missing()
+
+    def _say_uptime_is_missing(self) -> None:
+        """Say that nobody knows whether the broker was started anew, and with it sessions ended.
+
+        After a connection before this one that counts as a gap.
+        """
+        log.warning(
+            "the broker does not tell on %s how long it runs: it has sys_interval 0, or does not "
+            "let us read that; when it is started anew, the end of clean sessions is missed",
+            mosquitto_log.UPTIME,
+        )
+        if self._before is not None:
+            self._add(GAP, self._clock.now(), AWAY)
 
     def _on_unsubscribe(self, client: Any, data: Any, number: int, *_: Any) -> None:
         self._answered = number
@@ -368,7 +387,7 @@ class Receiver:
         """
         before = self._before = self._heard if self._heard.wall else None
         self._log.begin()
-        self._questions = MOST_QUESTIONS
+        self._questions, self._lacks_uptime = MOST_QUESTIONS, True
         if before is None:
             return
         away = before.seconds_ago()
@@ -401,7 +420,7 @@ class Receiver:
         seconds = payload.split()[0] if payload.split() else b""
         if self._log.line is None or not seconds.isdigit():
             return
-        self._questions = 0
+        self._questions, self._lacks_uptime = 0, False
         started = self._log.line - (int(seconds) + 1) * 10**6
         if started <= self._heard.started + 10**6:
             return

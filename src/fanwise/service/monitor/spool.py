@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -110,9 +110,16 @@ def segments(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.name)
 
 
-def bytes_waiting(folder: Path) -> int:
-    """Return the bytes that wait in a spool."""
-    return sum(_size(path) for path in folder.glob(f"[!.]*{SUFFIX}"))
+def bytes_waiting(folder: Path, counted: Collection[str] = ()) -> int:
+    """Return the bytes that wait in a spool.
+
+    Parameters
+    ----------
+    counted
+        Names of segments that wait for nothing but to be moved away.
+    """
+    waiting = (path for path in folder.glob(f"[!.]*{SUFFIX}") if path.name not in counted)
+    return sum(map(_size, waiting))
 
 
 def prune(folder: Path, seconds: float, now: float | None = None) -> int:

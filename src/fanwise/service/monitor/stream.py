@@ -25,9 +25,10 @@ from fanwise.pipeline.topic.checks import check_events
 from fanwise.pipeline.topic.transforms import count_events
 from fanwise.service.monitor.aside import MOST_ROWS, Aside
 from fanwise.service.monitor.checkpoint import Checkpoint
-from fanwise.service.monitor.clock import SteadyClock
+from fanwise.service.monitor.clock import DOUBT_SECONDS, FAR, SteadyClock
 from fanwise.service.monitor.ledger import Batch, Ledger, TopicCount
 from fanwise.service.monitor.sources import BAD, EVENT
+from fanwise.service.monitor.spool import bytes_waiting
 from fanwise.service.monitor.subscriptions import (
     ACTIONS,
     FOREVER,
@@ -46,6 +47,8 @@ MOST_AHEAD = 3600 * 10**6
 """Events further in the future than this many microseconds are bad at most: a clock is wrong, and
 one of them would close every window."""
 
+MOST_FORWARD = 2 * FAR
+"""Seconds that events may be ahead that get their time from us: more is a clock that was wrong."""
 FUTURE = "timestamp in the future"
 UNKNOWN_ACTION = "action neither subscribe nor unsubscribe"
 RENEW_SECONDS = 10.0
@@ -84,7 +87,7 @@ class Stream:
             Told of closed windows.
         ahead
             Seconds that events may be ahead of the time; more is bad. Left out: as long as a window
-            is open, an hour at most. Infinite where events get their time from us.
+            is open, an hour at most. MOST_FORWARD where events get their time from us.
         now
             The time in microseconds since the epoch; left out: that of this machine.
         spool
@@ -93,10 +96,12 @@ class Stream:
             File for some of the rows that cannot be read.
         """
         self._frame, self._ledger, self._rule = frame, ledger, rule
-        self._checkpoint = Checkpoint(checkpoint, ledger, spool)
+        self._checkpoint, self._spool = Checkpoint(checkpoint, ledger, spool), spool
         self._trigger, self._idle = trigger, idle
         self._aside = None if aside is None else Aside(aside)
-        self._when_closed, self._now = when_closed, now or SteadyClock().now
+        # Believed sooner than by receivers, whose events would be in the future.
+        self._clock = SteadyClock(patience=DOUBT_SECONDS / 2)
+        self._when_closed, self.now = when_closed, now or self._clock.now
         if ahead is None:
             self._ahead = float(min(MOST_AHEAD, rule.length + rule.lateness))
         else:
@@ -142,6 +147,16 @@ class Stream:
         finally:
             self.start()
 
+    @property
+    def doubt(self) -> str:
+        """What is doubted of the machine's clock, in a sentence; empty while nothing is."""
+        return self._clock.doubt
+
+    @property
+    def ahead(self) -> float:
+        """Seconds that events may be ahead of the time."""
+        return self._ahead / 1e6
+
     def is_alive(self) -> bool:
         """Whether the query runs; if not, the status says why."""
         query = self._query
@@ -150,6 +165,12 @@ class Stream:
         error = query.exception()
         self.status.trouble = f"the stream ended: {str(error).splitlines()[0] if error else '?'}"
         return False
+
+    def backlog(self) -> int:
+        """Return the bytes of the spool that wait to be counted; 0 for other sources."""
+        if self._spool is None:
+            return 0
+        return bytes_waiting(self._spool, self._checkpoint.counted(self._ledger.last_batch()))
 
     def note_away(self) -> None:
         """Note that the source cannot be heard: that it is silent means nothing."""
@@ -162,7 +183,7 @@ class Stream:
         with self._lock:
             if not self._is_silent():
                 return
-            closed = self._ledger.close_silent(self._now())
+            closed = self._ledger.close_silent(self.now())
         if closed:
             self._when_closed(closed)
 
@@ -177,7 +198,7 @@ class Stream:
             if self._ledger.has_batch(number):
                 return  # its files may have been put away; Spark would find nothing in it
             started = time.monotonic()
-            latest = min(self._now() + self._ahead, FOREVER)
+            latest = min(self.now() + self._ahead, FOREVER)
             batch, bad = read_batch(frame, number, self._rule, int(latest))
             done = self._ledger.commit(batch)
             if bad and done.is_new:

@@ -83,6 +83,8 @@ class Subscriptions:
     ----------
     open_
         Of each subscriber, the topics and filters that it wants now, with where they stand.
+    num_open
+        How many those are in all.
     """
 
     subscribers: list[str] = field(default_factory=list)
@@ -90,6 +92,7 @@ class Subscriptions:
     since: list[int] = field(default_factory=list)
     until: list[int] = field(default_factory=list)
     open_: dict[str, dict[str, int]] = field(default_factory=dict)
+    num_open: int = 0
 
     def __len__(self) -> int:
         return len(self.since)
@@ -115,6 +118,7 @@ class Subscriptions:
         for topic in topics:
             row = own.pop(topic, None)
             if row is not None:
+                self.num_open -= 1
                 # A clock that went back must not make a span that ends before it begins.
                 self.until[row] = max(change.instant, self.since[row])
                 ended.append(row)
@@ -148,6 +152,7 @@ class Subscriptions:
             rows = [self.row(index) for index in kept]
             for column in (self.subscribers, self.topics, self.since, self.until, self.open_):
                 column.clear()
+            self.num_open = 0
             self.load(rows)
         return gone
 
@@ -173,7 +178,9 @@ class Subscriptions:
         self.since.append(since)
         self.until.append(until)
         if until == FOREVER:
-            self.open_.setdefault(subscriber, {})[topic] = len(self.since) - 1
+            own = self.open_.setdefault(subscriber, {})
+            self.num_open += topic not in own
+            own[topic] = len(self.since) - 1
 
 
 def expand_filters(

@@ -7,7 +7,8 @@ let finish = null;
 export function setUpConfirming() {
   const dialog = find("confirm");
   find("confirm-cancel").addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => { finish = null; });
+  // The event comes a moment after the dialog is closed: it may be open again, with another answer.
+  dialog.addEventListener("close", () => { if (!dialog.open) finish = null; });
   find("confirm-form").addEventListener("submit", async (event) => {
     event.preventDefault();
     if (!finish) return;
