@@ -5,8 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Two workers; a file stays with one of them, so that few kernels are compiled twice.
-PYTEST := $(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --durations=15
+# Three workers on two cores: many tests wait. A file stays with one of them, so that few kernels are
+# compiled twice; tests/conftest.py has the order of the files.
+PYTEST := $(BIN)/python -m pytest -q --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+  --durations=40
 
 .PHONY: setup demo test soak lint format bench clean
 
@@ -17,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 	  { echo "fanwise needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --editable '.[spark,java,serve,dev]'
+	  --editable '.[spark,java,serve,brokers,dev]'
 	@touch $@
 
 demo: $(READY)

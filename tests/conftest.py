@@ -51,7 +51,8 @@ def spark():
     session.stop()
 
 
-SOAKED = Path(__file__).parents[1] / "benchmarks" / "results" / "soak.json"
+TESTS = Path(__file__).parent
+SOAKED = TESTS.parent / "benchmarks" / "results" / "soak.json"
 
 
 @pytest.fixture
@@ -64,6 +65,35 @@ def keep_counts(request):
         SOAKED.write_text(json.dumps(dict(sorted(kept.items())), indent=2) + "\n")
 
     return keep
+
+
+WAITING = ("brokers/network", "client", "distributed", "offload", "pipeline", "service")
+"""Rooms whose tests wait more than they compute: for servers, Spark, other processes."""
+
+
+FOLDERS = tuple(f"{room}/" for room in WAITING)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Spread files that wait among those that compute, so that several workers do both at once.
+
+    By name, the files that wait would come together, and the longest of them last.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    waits = [file for file in files if str(file.relative_to(TESTS)).startswith(FOLDERS)]
+    computes = [file for file in files if file not in set(waits)]
+    # In proportion, all of them in the first four fifths: what is left at the end is short.
+    step = max(1, int(0.8 * len(files) / max(1, len(waits))))
+    order = []
+    while waits or computes:
+        order += waits[:1]
+        order += computes[: step - 1] if waits else computes
+        computes = computes[step - 1 :] if waits else []
+        waits = waits[1:]
+    items[:] = [item for file in order for item in files[file]]
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -97,7 +97,7 @@ def test_knobs_of_slp_reach_it(run, content, tmp_path):
         ("gap=0.1", "a knob"),
         ("whole=-1", "a whole number >= 0"),
         ("whole=1.5", "a whole number >= 0"),
-        ("pairs=0", "a whole number >= 1"),
+        ("clusters=0", "a whole number >= 1"),
         ("evict=next", "epsilon, gamma"),
     ],
 )

@@ -75,9 +75,14 @@ SLOW = {
         *("--out", "{out}"),
     ),
     "sample": ("sample", "{topics}", "--nodes", "2", "--out", "{out}"),
+    "broker collect": (
+        *("broker", "collect", "--directory", "127.0.0.1:1", "--workload", "{wiring}"),
+        *("--out", "{out}"),
+    ),
     "reproduce": ("reproduce", "select", "--scale", "0.0001", "--out", "{out}"),
 }
-"""What takes long, or Spark: documents are put in the way of these, but they are not run."""
+"""What takes long, Spark or a running network: documents are put in the way of these, but they are
+not run."""
 EVERY = COMMANDS | SLOW
 FILES = ("report", "export --graphml", "export --dot", "export --forests")
 IS_FILE = {name: name.startswith(FILES) for name in EVERY}
@@ -219,7 +224,7 @@ def test_ours_is_replaced_and_only_ours(run, inputs, tmp_path, name, monkeypatch
 @pytest.mark.parametrize("name", [name for name in EVERY if not IS_FILE[name]])
 def test_an_output_of_another_kind_is_not_replaced(run, inputs, tmp_path, name):
     """A plan is no workload, a workload no plan, a picture neither."""
-    kinds = {"topics": ("generate", "ingest", "sample", "deploy interests"),
+    kinds = {"topics": ("generate", "ingest", "sample", "broker collect", "deploy interests"),
              "plan": ("select", "provision", "connect", "assign", "wire")}  # fmt: skip
     for other, writers in kinds.items():
         if name.startswith(writers) and name != "generate music-trace":

@@ -176,11 +176,11 @@ def test_ctrl_c_in_a_search_keeps_the_plan(large, tmp_path):
         "import os, signal, sys\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from fanwise.select import best\n"
-        "original = best._round\n"
+        "original = best._alternate\n"
         "def interrupted(*arguments):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    return original(*arguments)\n"
-        "best._round = interrupted\n"
+        "best._alternate = interrupted\n"
         "from fanwise.cli.main import main\n"
         "main()\n"
     )

@@ -1,6 +1,7 @@
 """What a third party reads of a content workload before any mathematics: boxes, brokers, costs."""
 
 import json
+from collections import defaultdict
 from itertools import pairwise
 from math import dist
 from pathlib import Path
@@ -69,7 +70,12 @@ def read_assignment(folder, plan):
     )
     q.lo, q.hi = corners(people, "lo"), corners(people, "hi")
     q.wanting = [j for j in range(len(people)) if not np.isnan(q.lo[j]).any()]
-    q.cells = rows(folder, "density")
+    cells = rows(folder, "density")
+    low, high = (corners(cells, side).reshape(-1, q.dims) for side in ("lo", "hi"))
+    each = column(cells, "rate") / (high - low).prod(axis=1)
+    everywhere = np.full(q.dims, np.inf)
+    q.is_volume = not cells  # one event in each unit of volume, then
+    q.cells = [*zip(low, high, each, strict=True)] or [(-everywhere, everywhere, 1.0)]
     q.leaves = [b for b in range(len(brokers)) if b not in parent]
     q.limit = np.floor(asked["lbf_max"] * share * len(people) * (1 + TOLERANCE))
     q.way = [way_down(parent, b) for b in range(len(brokers))]
@@ -85,7 +91,7 @@ def read_assignment(folder, plan):
     if (Path(folder) / "candidates.parquet").exists():
         pairs = [(row["subscriber"], row["broker"]) for row in rows(folder, "candidates")]
         q.may = [{b for i, b in pairs if i == j and share[b] > 0} for j in range(len(people))]
-    return q, proof
+    return q, defaultdict(list, proof)
 
 
 def way_down(parent, broker):

@@ -182,7 +182,12 @@ def compared(**changes):
 
 def test_comparisons_say_what_was_measured():
     found = compared(gpm=0.95)
-    assert found["FB 1K: GPM"].remark == "Agrees within three points."
+    assert compared(gpm=0.983)["TW 1K: GPM"].remark == "Agrees within three points."
+    assert found["FB 1K: GPM"].remark.endswith("another question, and no agreement.")
+    growth = found["Facebook: what GPM is ahead of RandomM, FB 10K less FB 1K, points"]
+    assert growth.ours == pytest.approx(0.0)
+    assert growth.paper == "58.5 to 91.4: 32.9 points"
+    assert "Less here." in growth.remark
     assert "a graph" in found["FB 1K: RandomM"].remark
     ranking = "instances on which GPA >= GPM >= SpiderCastM >= RandomM, %"
     assert found[ranking].ours == 0.0

@@ -68,10 +68,16 @@ def change_entry(file: Path, values: Sequence[Any], rng: random.Random) -> tuple
     return header, path
 
 
+def spelled(value: Any) -> str:
+    """Return JSON as text in which 0 and 0.0 are one number, and 0 and false are not."""
+    text = json.dumps(value, sort_keys=True)
+    return json.dumps(json.loads(text, parse_int=float), sort_keys=True)
+
+
 def change_json(folder: Path, rng: random.Random) -> bool:
     before = json.loads((folder / "plan.json").read_text())
     header, path = change_entry(folder / "plan.json", VALUES, rng)
-    if repr(before) == repr(header):
+    if spelled(before) == spelled(header):
         return False
     # What says nothing that could be false: times, remarks, why it stopped; a proof left out.
     if path[0] in ("seconds", "warnings", "fanwise", "limits", "stopped", "proof"):

@@ -7,6 +7,8 @@ where it does not reach the top.
 
 from __future__ import annotations
 
+import numpy as np
+
 from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.jit import kernel
 
@@ -47,3 +49,40 @@ def first_at_least(tree: FloatArray, value: float) -> int:
 def first_largest(tree: FloatArray) -> int:
     """Return the first leaf that has as much as any. Changes nothing."""
     return first_at_least(tree, tree[1])
+
+
+@kernel
+def largest_among(tree: FloatArray, many: int) -> int:
+    """Return a leaf with the largest number among the first so many; -1 where all are -inf.
+
+    Changes nothing.
+    """
+    num_leaves = len(tree) // 2
+    largest, winner = -np.inf, 0
+    first, last = num_leaves, num_leaves + many
+    while first < last:
+        if first & 1:
+            if tree[first] > largest:
+                largest, winner = tree[first], first
+            first += 1
+        if last & 1:
+            last -= 1
+            if tree[last] > largest:
+                largest, winner = tree[last], last
+        first >>= 1
+        last >>= 1
+    if winner == 0:
+        return -1
+    while winner < num_leaves:
+        winner *= 2
+        if tree[winner] != largest:
+            winner += 1
+    return winner - num_leaves
+
+
+def empty_tree(leaves: int) -> FloatArray:
+    """Return a tournament for so many numbers, all -inf."""
+    size = 1
+    while size < leaves:
+        size *= 2
+    return np.full(2 * size, -np.inf)

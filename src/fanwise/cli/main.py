@@ -34,6 +34,7 @@ COMMANDS = (
     "deploy",
     "serve",
     "decisions",
+    "broker",
     "doctor",
 )
 

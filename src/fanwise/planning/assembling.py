@@ -110,7 +110,7 @@ def assemble(made: Made, run: Run, kind: type[AnyPlan], **entries: Any) -> AnyPl
         proof=made.proved.proof if made.proved is not None and run.wants_proof else None,
         stopped=made.stopped or "exhausted",
         limits=dict(run.limits_in_force),
-        warnings=_warnings(made, bound, gap),
+        warnings=_warnings(made, bound, gap) | _cut_short(run),
         **entries,
     )
 
@@ -142,6 +142,17 @@ def _warnings(made: Made, bound: float | None, gap: float | None) -> dict[str, s
     return {
         "no-useful-bound": f"No useful bound: what was proven is no better than {everything}, so "
         "how far the plan is from the best possible is not known."
+    }
+
+
+def _cut_short(run: Run) -> dict[str, str]:
+    """Return the warning that there was no time for all of the paper's algorithms."""
+    if not run.left_out:
+        return {}
+    names = ", ".join(run.left_out)
+    return {
+        "cut-short": f"Cut short by the time limit, or left out: {names}. The plan may be worse "
+        "than what the paper's algorithms make when they run to their end."
     }
 
 

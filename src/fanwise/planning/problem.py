@@ -31,6 +31,10 @@ Stopped = Literal["gap", "limit", "work", "exhausted", "interrupted"]
 reached, there was nothing left to try, or somebody interrupted it."""
 
 
+GRACE_TIMES, GRACE_SECONDS = 1.1, 1.0
+"""A time limit is kept within so many times itself, and so many seconds."""
+
+
 class Bound(NamedTuple):
     """A proven bound on the optimum, and what it follows from."""
 
@@ -57,6 +61,8 @@ class Run:
     limits_in_force
         Every limit that could end the run, also those that nobody asked for: algorithms add
         their defaults by :meth:`default_limits`.
+    left_out
+        Algorithms of the paper that the time limit cut off, or left no time for.
     """
 
     seed: int = 0
@@ -67,6 +73,7 @@ class Run:
     wants_proof: bool = True
     seconds: dict[str, float] = field(default_factory=dict)
     limits_in_force: dict[str, float] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
@@ -106,6 +113,26 @@ class Run:
             return replace(self, limits_in_force={})
         limit = self.elapsed() + share * self.time_left()
         return replace(self, time_limit=limit, limits_in_force={})
+
+    def with_grace(self, kept: float = 0.0) -> Run:
+        """Return a run for what must come first, which may use what a limit is kept within.
+
+        What limits it keeps is noted nowhere: they follow from those of this run.
+
+        Parameters
+        ----------
+        kept
+            Seconds of it that what comes afterwards is expected to take.
+        """
+        if self.time_limit is None:
+            return replace(self, limits_in_force={})
+        latest = GRACE_TIMES * self.time_limit + GRACE_SECONDS - kept
+        return replace(self, time_limit=max(latest, 0.0), limits_in_force={})
+
+    def leave_out(self, name: str) -> None:
+        """Note that there was no time for an algorithm of the paper, or for all of it."""
+        if name not in self.left_out:
+            self.left_out.append(name)
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:

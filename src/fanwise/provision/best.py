@@ -137,6 +137,8 @@ class PlanSearch(Search[PackedPairs]):
         for choose in (greedy_pairs.choose_pairs, random_pairs.choose_pairs):
             for variant in variants(self.problem):
                 is_cut_short = not (self.is_quick or self.has_time_for(self.seconds))
+                if is_cut_short:
+                    self.run.leave_out("all but gsp+cbp")
                 if is_cut_short or (self.run.gap is not None and self.stopped == "gap"):
                     return
                 with self.run.timed("select"):

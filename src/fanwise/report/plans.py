@@ -129,13 +129,24 @@ def _has_proof(plan: Plan) -> bool:
 
 
 def _certificate(plan: Plan, result: Verification) -> str:
+    """Say how good the plan is, as far as that was checked, and what the limit cut short."""
+    return " ".join([_how_good(plan, result), *_said_beside(plan)])
+
+
+def _said_beside(plan: Plan) -> list[str]:
+    """Return the warnings that do not stand in place of how good the plan is."""
+    return [text for code, text in plan.warnings.items() if code == "cut-short"]
+
+
+def _how_good(plan: Plan, result: Verification) -> str:
     """Say how good the plan is, as far as that was checked."""
     if not plan.feasible:
         return "The plan breaks a limit: it is the best effort, and no gap is certified."
     if not result.holds:
         return "The plan does not hold what it says, so nothing is known of how good it is."
-    if plan.warnings:
-        return " ".join(plan.warnings.values())
+    unclear = [text for code, text in plan.warnings.items() if code != "cut-short"]
+    if unclear:
+        return " ".join(unclear)
     if plan.bound is None or plan.gap is None:
         return "No bound is known, so how much better a plan could be is open."
     proven, gap = plan.bound, plan.gap

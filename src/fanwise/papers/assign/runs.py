@@ -23,8 +23,8 @@ MOST_MARKS = 3000
 """Subscribers whose delays are kept, for scatter plots."""
 PER_BROKER = 10
 """Subscribers of the sample for each broker where candidates are counted, as in the paper."""
-ALL_DRAWN = 10**9
-"""For ``pairs``, so that nothing but |S_b| limits the sample of Fig. 15."""
+ALL_DRAWN = 1e6
+"""For ``seconds``, so that nothing but |S_b| limits the sample of Fig. 15."""
 ONE_LEVEL, TREE = "one level", "tree"
 FIGURES = {"#2": "8", "#3": "9"}
 """Of workload sets #2 and #3; set #1 has Fig. 7."""
@@ -179,7 +179,7 @@ def run_knobs(course: Course, panels: Sequence[Instance], step: Step) -> Iterato
     *_, tree = panels
     for instance in panels:
         yield from run_knob(course, "15", instance, "balance", settings.loads, step,
-                            pairs=ALL_DRAWN, rounds=1)  # fmt: skip
+                            seconds=ALL_DRAWN, rounds=1)  # fmt: skip
         yield from run_knob(course, "16", instance, "clusters", settings.clusters, step)
     yield from run_knob(course, "18", tree, "gamma", settings.gammas, step)
 

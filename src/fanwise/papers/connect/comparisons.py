@@ -16,6 +16,8 @@ from fanwise.papers.paper import Comparison
 
 TIE = RELATIVE_TOLERANCE
 MOST_NAMED = 4
+SAME_BUDGET = 1.5
+"""How many times another budget may be for support to be called the same."""
 
 
 def compare(
@@ -24,6 +26,7 @@ def compare(
     """Put every number that the paper gives next to ours."""
     by_name = {instance.name: instance for instance in social}
     yield from _compare_table(course, by_name, pick(cases, "I"))
+    yield _compare_growth(course, pick(cases, "I"))
     yield _compare_ranking(course, cases)
     for figure, panel in course.settings.ratio_figures.items():
         yield from _compare_ratios(course, pick(cases, figure, panel=panel))
@@ -60,13 +63,31 @@ def _compare_table(
         for name, series in course.paper.series.items():
             told = told_support(course, case, name)
             if told is not None:
-                instance = social[case.panel]
+                instance, budget = social[case.panel], case.results["budget"][0]
+                told_budget = course.paper.numbers["facebook"]["budget"]
+                times = max(1, budget["max_degree"]) / told_budget
+                is_told = case.panel == "FB 1K" and series.budget == "degree"
                 yield course.paper.compare(
                     "table", support(case, name), panel=case.panel, name=name, label=series.label,
                     by_paper=told, scale=course.scale, graph=instance.graph.words,
-                    beta=course.settings.beta, budget=course.paper.numbers["facebook"]["budget"],
-                    nodes=instance.workload.num_subscribers, **case.results["budget"][0],
+                    beta=course.settings.beta, budget=told_budget,
+                    is_same_budget=not is_told or 1 / SAME_BUDGET <= times <= SAME_BUDGET,
+                    nodes=instance.workload.num_subscribers, **budget,
                 )  # fmt: skip
+
+
+def _compare_growth(course: Course, cases: Sequence[Case]) -> Comparison:
+    """Compare how GPM's lead over random links grows with Facebook's instances."""
+    told = course.paper.numbers["growth"]
+    first, last = (
+        ahead(case, "gpm", "random-maximum")
+        for panel in ("FB 1K", "FB 10K")
+        for case in pick(cases, panel=panel)
+    )
+    return course.paper.compare(
+        "growth", last - first, first=first, last=last, told_first=told["first"],
+        told_last=told["last"], by_paper=round(told["last"] - told["first"], 1), scale=course.scale,
+    )  # fmt: skip
 
 
 def _compare_ranking(course: Course, cases: Sequence[Case]) -> Comparison:

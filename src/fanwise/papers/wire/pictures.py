@@ -11,7 +11,8 @@ from fanwise.papers.case import Case, grouped, pick
 from fanwise.papers.course import Course
 from fanwise.papers.curves import curve_figure
 from fanwise.papers.panels import MOST_TICKS, Curve, row_of_axes, share_legend
-from fanwise.workload.plot_style import BLUE, ORANGE, SMALL, styled
+from fanwise.papers.wire.runs import CORE_SHARE, IN_ORDER
+from fanwise.workload.plot_style import BLUE, GREEN, ORANGE, SMALL, styled
 
 HIGHEST = "no algorithm above"
 
@@ -21,6 +22,7 @@ def pictures(course: Course, cases: Sequence[Case]) -> dict[str, Figure]:
     return {
         "fig9-sizes": _ratios(course, "fig9-sizes", cases),
         "fig10-ratios": _ratios(course, "fig10-ratios", cases),
+        "order": _order(cases),
         "cost-split": _splits(course, pick(cases, "9")),
         "audience": _ratios(course, "audience", cases),
     }
@@ -45,6 +47,24 @@ def _highest(regime: str, cases: Sequence[Case]) -> Iterator[Curve]:
     if known:
         x, y = zip(*known, strict=True)
         yield Curve(x, y, f"{HIGHEST} (bound)", ORANGE, (0, (4, 2)))
+
+
+@styled
+def _order(cases: Sequence[Case]) -> Figure:
+    """Draw on how many networks of a point the paper's order holds, by the core's share of cost."""
+    figure, row = row_of_axes(1, height=3.0)
+    axes = row[0]
+    styles = zip((BLUE, ORANGE, GREEN), ("o", "s", "^"), strict=True)
+    for (regime, own), (colour, marker) in zip(grouped(cases, "regime").items(), styles,
+                                               strict=True):  # fmt: skip
+        points = [case.results["network"][0] for case in own]
+        axes.plot([at[CORE_SHARE] for at in points], [at[IN_ORDER] for at in points], marker,
+                  color=colour, label=regime, markersize=4, alpha=0.7)  # fmt: skip
+    axes.set_xlabel("core's share of what packing costs (%)")
+    axes.set_ylabel("networks in the paper's order (%)")
+    axes.set_ylim(-4, 104)
+    share_legend(figure, row, columns=3)
+    return figure
 
 
 @styled

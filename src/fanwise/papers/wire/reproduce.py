@@ -20,8 +20,11 @@ from fanwise.papers.page import Reproduction
 from fanwise.papers.paper import Comparison
 from fanwise.papers.wire.pictures import HIGHEST, pictures
 from fanwise.papers.wire.runs import (
+    CORE_SHARE,
     DEEP,
     DENSE,
+    IN_ORDER,
+    LARGEST_LEAD,
     PAPERS,
     RANDOM,
     TIE,
@@ -34,6 +37,8 @@ from fanwise.papers.wire.runs import (
 from fanwise.planning.explanation import Listing
 
 MIXING = PAPERS[-1]
+HALF = 50.0
+"""Of the networks of a point, in percent: an order that holds on more is said to hold."""
 
 
 def reproduce(course: Course) -> Reproduction:
@@ -79,6 +84,7 @@ def compare(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
     regimes = course.settings.regimes
     for regime in regimes:
         yield from _compare_sizes(course, pick(cases, "9", regime=regime))
+    yield from _compare_order(course, cases)
     yield from _compare_random(course, cases)
     for regime in regimes:
         yield from _compare_ratios(course, pick(cases, "10", regime=regime))
@@ -109,6 +115,25 @@ def _compare_sizes(course: Course, cases: Sequence[Case]) -> Iterator[Comparison
             "crr", largest.mean(name, "CRR"), name=name, label=_label(course, name),
             first=first.mean(name, "CRR"), fewest=_size(first)["users"], **_size(largest),
         )  # fmt: skip
+
+
+def _compare_order(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
+    """Say from which share of the core on the paper's order holds, and where it cannot."""
+    points = [case.results["network"][0] for case in cases]
+    held = [at[CORE_SHARE] for at in points if at[IN_ORDER] > HALF]
+    regimes = {case.at["regime"] for case, at in zip(cases, points, strict=True)
+               if at[IN_ORDER] > HALF}  # fmt: skip
+    others = [at[CORE_SHARE] for at in points if at[IN_ORDER] <= HALF]
+    yield course.paper.compare(
+        "order", min(held, default=100.0), count=len(held), points=len(points),
+        regimes="; ".join(sorted(regimes)), broken=max(others, default=0.0),
+    )  # fmt: skip
+    for case in (pick(cases, "9", regime=regime)[-1] for regime in course.settings.regimes):
+        network = case.results["network"][0]
+        if LARGEST_LEAD in network:
+            yield course.paper.compare(
+                "lead", network[LARGEST_LEAD], share=network[CORE_SHARE] / 100, **_size(case)
+            )
 
 
 def _compare_random(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:

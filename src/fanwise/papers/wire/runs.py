@@ -36,6 +36,9 @@ YARDSTICK = PAPERS[0]
 """Runs on all networks, and what ran on some of them only is measured by it."""
 DEEP = "best"
 """What runs on the fewest networks; bounds are computed there."""
+IN_ORDER = "networks in the paper's order, %"
+CORE_SHARE = "core's share of what packing costs, %"
+LARGEST_LEAD = "cost of packing over the bound, most"
 DENSE, SPARSE = "paper, distances", "sparse"
 SEED_STEP = 10_007
 """First seeds of two points are apart by a multiple of this, so that their networks differ."""
@@ -157,6 +160,14 @@ def summarise(figure: str, regime: str, x: float, problem: Wiring, trials: Seque
     if bounded:
         network["highest CRR"] = estimate(
             lambda trial: trial.cost(RANDOM) / (trial.bound or 1.0), bounded, crr_of(YARDSTICK)
+        )
+    network[IN_ORDER] = 100 * _mean(trial.is_ranked_as_told for trial in trials)
+    network[CORE_SHARE] = 100 * _mean(
+        share(trial.results[YARDSTICK]["core"], trial.cost(YARDSTICK)) for trial in trials
+    )
+    if bounded:
+        network[LARGEST_LEAD] = max(
+            share(trial.cost(YARDSTICK), trial.bound or 0.0) for trial in bounded
         )
     improved = [trial.steiner for trial in trials if trial.steiner is not None]
     if improved:

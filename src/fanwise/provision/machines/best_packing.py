@@ -147,6 +147,8 @@ class PackingSearch(Search[Packing]):
                 packing = fill_base(self.problem, self.groups, base, fill)
                 self.consider(packing, may_improve=not self.run.is_over())
                 seconds = seconds or self.run.elapsed() - begun
+            else:
+                self.run.leave_out("some packings")
 
     def try_fleets(self) -> None:
         """Look at our own packings as long as there is time."""
