@@ -113,7 +113,7 @@ def test_every_item_is_explained_by_the_definition(question, algorithm):
     problem, plan = solve(question, algorithm)
     rows, needs = rows_of(plan), needs_of(instance, sizes)
     in_price, out_price = prices(problem)
-    # What fits to the tolerance of every limit fits: 256 bytes less a quarter are 191.99… in doubles.
+    # What fits to the tolerance fits: 256 bytes less a quarter are 191.99… in doubles.
     capacity = Fraction(kind.mbps) * 10**6 * (1 - Fraction(reserve)) * (1 + Fraction(1, 10**9))
     paid, _ = oracle.shares(rows, needs, rents_of(plan, problem), in_price, out_price)
     wanted = provision_oracle.demand(instance.rates, instance.interests, instance.tau)
