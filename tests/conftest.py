@@ -81,10 +81,10 @@ FOLDERS = tuple(f"{room}/" for room in WAITING)
 def pytest_collection_modifyitems(items):
     """Share out files among several workers, so that none waits for another at the end.
 
-    All that needs the one Spark session goes to one worker, first: a second session would start and
-    warm another Java. Every other file stays whole, so that few kernels are compiled twice; files
-    that wait are spread among those that compute, all of them in the first four fifths: what is left
-    at the end is short.
+    All that needs the one Spark session goes to one worker, first: a second session would start
+    and warm another Java. Every other file stays whole, so that few kernels are compiled twice;
+    files that wait are spread among those that compute, all of them in the first four fifths: what
+    is left at the end is short.
     """
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
