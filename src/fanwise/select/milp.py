@@ -1,9 +1,7 @@
 """The selection problem as a mixed-integer program for HiGHS.
 
 Served or not is a binary variable per topic; satisfaction is one per subscriber, binary for the
-binary metric and between 0 and 1 for the fractional one. Subscribers with few topics have a row for
-every set of topics that they cannot lack (:mod:`fanwise.select.blocking`), which makes the program
-much easier.
+binary metric and between 0 and 1 for the fractional one.
 
 HiGHS keeps every row up to an absolute tolerance of 1e-6, so it may hand back a selection that is a
 hair over the capacity, or count a subscriber as satisfied that lacks a hair. Such a selection is
@@ -33,7 +31,6 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
 from fanwise.planning.highs import Matrix, Model, Solver
-from fanwise.select.blocking import MOST_SUBSCRIBERS, blocking_sets
 from fanwise.select.problem import Selection, Served
 from fanwise.select.relaxing.inequalities import ENOUGH
 from fanwise.select.stability.nearest import nearest
@@ -181,8 +178,7 @@ def _make_model(problem: Selection) -> Model:
 
     Row 0: cost <= capacity, scaled. Row 1 + i: sum of min(1, rate / tau_v) x_t - z_v >= 0; for
     binary satisfaction, truncation at tau_v keeps every selection and cuts off fractional ones.
-    Then sum of x_t - z_v >= 0 for blocking sets of more than their topics' rates say. Maybe one row
-    more: changes <= their limit.
+    Maybe one row more: changes <= their limit.
     """
     workload, demand = problem.workload, problem.demand
     wanting = np.flatnonzero(problem.weight > 0)
@@ -197,23 +193,8 @@ def _make_model(problem: Selection) -> Model:
         indices.append(np.append(topics, np.int32(num_topics + row)).astype(np.int32))
         values.append(np.append(share, -1.0))
         starts.append(starts[-1] + len(topics) + 1)
-    is_whole = np.full(num_topics + num_wanting, problem.metric == "binary")
-    is_whole[:num_topics] = True
-    num_blocking = 0
-    for row, subscriber in enumerate(wanting if _has_blocking_rows(problem, num_wanting) else ()):
-        sets = blocking_sets(problem, int(subscriber))
-        if sets is None:
-            continue
-        is_whole[num_topics + row] = False
-        for topics in sets:
-            if len(topics) == indptr[subscriber + 1] - indptr[subscriber]:
-                continue  # any of its topics satisfies it: the row of rates says so already
-            indices.append(np.append(topics, np.int32(num_topics + row)).astype(np.int32))
-            values.append(np.append(np.ones(len(topics)), -1.0))
-            starts.append(starts[-1] + len(topics) + 1)
-            num_blocking += 1
-    row_lower = [-np.inf, *np.zeros(num_wanting + num_blocking)]
-    row_upper = [problem.limit / unit, *np.full(num_wanting + num_blocking, np.inf)]
+    row_lower = [-np.inf, *np.zeros(num_wanting)]
+    row_upper = [problem.limit / unit, *np.full(num_wanting, np.inf)]
     sign = np.where(problem.before, -1.0, 1.0)
     num_before = int(np.count_nonzero(problem.before))
     if problem.max_changes is not None:
@@ -224,6 +205,8 @@ def _make_model(problem: Selection) -> Model:
         row_upper.append(problem.max_changes - num_before)
 
     prices = problem.price_level * problem.change_units
+    is_whole = np.full(num_topics + num_wanting, problem.metric == "binary")
+    is_whole[:num_topics] = True
     return Model(
         cost=np.concatenate([-prices * sign, problem.weight[wanting]]),
         lower=np.append(problem.is_pinned.astype(float), np.zeros(num_wanting)),
@@ -235,7 +218,3 @@ def _make_model(problem: Selection) -> Model:
         is_maximised=True,
         offset=-float(prices[problem.before].sum()),
     )
-
-
-def _has_blocking_rows(problem: Selection, num_wanting: int) -> bool:
-    return problem.metric == "binary" and num_wanting <= MOST_SUBSCRIBERS
