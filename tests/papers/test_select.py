@@ -197,7 +197,10 @@ def test_remarks_on_hours_say_what_was_measured():
     turned = {
         at.quantity: at for at in compare_hours(course, list(made_hours((0.8, 1.0), (0.7, 1.0))))
     }
-    assert "Not as in the paper" in turned["fractional ratio - binary ratio, mean"].remark
+    behind = turned["fractional ratio - binary ratio, mean"].remark
+    assert "Not as in the paper" in behind
+    assert "ahead in 0% of the cases" in behind
+    assert "of the cases" not in found["fractional ratio - binary ratio, mean"].remark
     assert "queue" in turned["binary seconds / fractional seconds, mean"].remark
 
 

@@ -166,9 +166,10 @@ def compare_hours(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]
         }
         for metric in METRICS
     }
-    num_ahead = sum(each["fractional"][at] >= found for at, found in each["binary"].items())
+    both = each["binary"].keys() & each["fractional"].keys()
+    num_ahead = sum(each["fractional"][at] >= each["binary"][at] for at in both)
     yield paper.compare("fractional_ahead", ratio["fractional"] - ratio["binary"],
-                        cases=share(num_ahead, len(each["binary"])))  # fmt: skip
+                        cases=share(num_ahead, len(both)))  # fmt: skip
     least, *_, most = course.settings.hour_capacities
     few, many = (
         _mean(pick(rated, capacity_percent=capacity), BY_PAPERS, "ratio")
