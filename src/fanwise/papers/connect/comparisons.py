@@ -50,7 +50,7 @@ def ahead(case: Case, one: str, other: str) -> float:
     return 100 * (support(case, one) - support(case, other))
 
 
-def is_like(budget: int, other: int) -> bool:
+def is_like(budget: float, other: float) -> bool:
     """Whether support under one budget says something of that under the other."""
     return 1 / SAME_BUDGET <= max(1, budget) / other <= SAME_BUDGET
 
