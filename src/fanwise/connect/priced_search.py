@@ -111,7 +111,7 @@ class PricedSearch:
             return False
         trees = self._trees
         most_passes = MOST_PASSES if search.run.time_limit is None else TIMED_PASSES
-        passes = 0.0
+        passes, steps = 0.0, 0
         with search.run.timed("bound"):
             while passes < most_passes:
                 used, started = self._share_used(), search.run.elapsed()
@@ -122,8 +122,11 @@ class PricedSearch:
                     break
                 by_share = (used - begun) / max(until - begun, 1e-9)
                 progress = min(1.0, max(passes / most_passes, by_share))
-                part = trees.step(schedule[0] + (schedule[1] - schedule[0]) * progress)
-                passes += part
+                # As many steps as by now, for as much again of the schedule.
+                expected = steps / progress if progress > 0.0 else 0.0
+                at = schedule[0] + (schedule[1] - schedule[0]) * progress
+                part = trees.step(at, expected)
+                passes, steps = passes + part, steps + 1
                 self._seconds = max(self._seconds * 0.9, (search.run.elapsed() - started) / part)
                 self._spend(part)
             if trees.bound == math.inf and search.run.time_left() >= self._seconds:

@@ -60,8 +60,9 @@ STEEPEST = 2.0
 """How far above the limit of a node, in times of it, its pairs are counted for a step."""
 SOFTNESS = 0.15
 """The surplus at which a pair counts in full, as a part of a link's mean gain."""
-DECAY = 0.05
-"""What of steps and softness is left in the end."""
+DECAY, STEPS_PER_DECAY = (0.003, 0.05), 3.0
+"""What of steps and softness is left in the end, at least and at most, and for how many steps: the
+more of them there are, the finer they may become."""
 ROUGH, PARTS = 0.5, 4
 """Up to where in the schedule a step looks at some nodes alone, and at which part of them."""
 THREADS, WORTH_THREADS = 2, 1_000_000
@@ -69,8 +70,10 @@ THREADS, WORTH_THREADS = 2, 1_000_000
 worth their while. Neither depends on the machine, so that sums are the same everywhere."""
 GRADES = (255, 85, 51, 17, 15, 5, 3, 1)
 """How many shares above 0 are told apart: as many as there is space for."""
-SETTLED = 0.7
-"""Where in the schedule prices are when they are fitted to shares that were rounded."""
+FITTED = {255: 0.01}
+"""How long steps are, of the first ones, when prices are fitted to shares that were rounded to so
+many grades; ``FITTED_ELSE`` for others."""
+FITTED_ELSE = 0.06
 
 LEAST_WORTH, WORTH_TRIALS = 0.5, 4
 """Part of the prices of its ends that a pair must gain at first to be worth a try; it is raised
@@ -138,13 +141,15 @@ class TreePrices:
         budgets = np.concatenate([limits, [float(budget.max_edges), most_cost]])
         return budgets.astype(np.float64), paces
 
-    def step(self, progress: float, *, is_whole: bool = False) -> float:
+    def step(self, progress: float, num_steps: float = 0.0, *, is_whole: bool = False) -> float:
         """Move once; return which part of all pairs was looked at.
 
-        ``progress`` is the part of the schedule that is behind, 0 to 1. Nothing is proven by steps
-        that look at some pairs; with ``is_whole`` the step looks at all of them.
+        ``progress`` is the part of the schedule that is behind, 0 to 1, and ``num_steps`` how many
+        steps the whole of it is expected to have. Nothing is proven by steps that look at some
+        pairs; with ``is_whole`` the step looks at all of them.
         """
-        left = DECAY**progress
+        finest, coarsest = DECAY
+        left = max(finest, min(coarsest, STEPS_PER_DECAY / max(num_steps, 1.0))) ** progress
         parts = 1 if is_whole or progress >= ROUGH else PARTS
         self._turn += 1
         bound, share_slope, price_slope = self._evaluate(
@@ -236,7 +241,7 @@ class TreePrices:
         self._price_slope[:] = 0.0
         self.bound = math.inf
         for turn in range(max(1, num_passes)):
-            left = DECAY ** (SETTLED + (1 - SETTLED) * turn / max(1, num_passes))
+            left = FITTED.get(grade, FITTED_ELSE) * (1.0 - turn / (2.0 * max(1, num_passes)))
             self._prices = round_prices(self._prices)
             bound, _, slope = self._evaluate(left * SOFTNESS * self._unit)
             self._keep(bound)
