@@ -81,7 +81,7 @@ MOVES_PER_TURN = 10
 BOUND_SHARE, FIRST_SHARE, FIRST_PRICES = 0.25, 0.05, 10
 """Most of the work, or of the time that was given, that goes into prices without trees: in all, and
 where trees follow, with so many passes."""
-GROWN_AT, MOVED_AT, PRICED_AT, USED_AT = 0.4, 0.5, 0.85, 0.97
+GROWN_AT, MOVED_AT, PRICED_AT, USED_AT = 0.3, 0.5, 0.8, 0.97
 """How much of the work or the time is used up when overlays grown by prices, moves, prices on trees
 of the best overlay, and moves of what grows by those come to their end."""
 MAX_PASS_WORK = 200_000_000
