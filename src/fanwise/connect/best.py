@@ -42,6 +42,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from fanwise.arrays.csr import IntArray
 from fanwise.connect import exact, gossip, random_overlays, spidercast
 from fanwise.connect.arrays import NO_EDGES
@@ -224,7 +226,8 @@ def _search(search: BestSearch) -> None:
         search.idle_moves = 0  # moves from another overlay are not those that ran dry
         if not search.is_over():
             search.priced.grow_overlays()
-            _improve(search, USED_AT)
+            _improve(search, USED_AT, turn=1)
+        _use_time(search)
         if not search.is_near:
             search.end("limit" if search.run.time_left() < LATE * search.run.elapsed() else "work")
     if is_small and not search.is_near and not search.run.is_over():
@@ -337,13 +340,28 @@ def _keep(search: BestSearch, grown: Grown) -> IntArray:
     return edges
 
 
-def _improve(search: BestSearch, until: float) -> None:
-    """Move until nothing moves or so much of time or work is used up; look at the bound, too."""
+def _use_time(search: BestSearch) -> None:
+    """Move again with other random numbers where moves ran dry before a limit in seconds."""
+    turn = 2
+    while search.run.time_limit is not None and search.share_of_budget() < USED_AT:
+        search.idle_moves = 0
+        if search.is_over() or search.saves_links:
+            return
+        _improve(search, USED_AT, turn=turn)
+        turn += 1
+
+
+def _improve(search: BestSearch, until: float, turn: int = 0) -> None:
+    """Move until nothing moves or so much of time or work is used up; look at the bound, too.
+
+    Each ``turn`` has random numbers of its own.
+    """
+    run = search.run
     moves = MoveSearch(
         search.problem.network,
         search.problem.budget,
         search.answer,
-        search.run.random(),
+        np.random.default_rng((run.seed, turn)) if turn else run.random(),
         charge=search.priced.charge(),
         is_complete=search.saves_links,
         listing_work=search.run.time_left() / (4 * LISTING_SECONDS),

@@ -35,8 +35,9 @@ FEWEST_PASSES, MOST_PASSES, TIMED_PASSES = 12, 800, 20_000
 """Passes of a turn, each with its part of the schedule; at most, without and with a time limit."""
 SCHEDULES, LAST_SCHEDULE = ((0.0, 0.85),), (0.35, 1.0)
 """Parts of the schedule of prices in turns that grow overlays, and in the last one."""
-FACTORS = (0.8, 0.9, 1.0, 1.1)
-"""What prices are multiplied with before greedy works with them."""
+FACTORS, FIRST_FACTOR = (0.6, 0.75, 0.9, 1.05, 1.3, 1.6, 2.0, 2.6), 3
+"""What prices may be multiplied with before greedy works with them, and which of these is first:
+less and more are tried as long as overlays get better."""
 CHARGED = 0.5
 """The same where moves choose links. Half is better than nothing, and than all of it."""
 PAIRS_PER_NODE = 40
@@ -64,6 +65,7 @@ class PricedSearch:
         )
         self._trees: TreePrices | None = None
         self._seconds = 0.0
+        self._factor = FIRST_FACTOR
 
     def grow(self, until: float) -> None:
         """Take turns of pricing and growing, until so much of time or work is used up."""
@@ -141,14 +143,19 @@ class PricedSearch:
         pairs = trees.worthy_pairs(PAIRS_PER_NODE * self._network.num_nodes)
         if not len(pairs):
             return
-        for factor in FACTORS:
-            if search.is_over():
-                return
-            node_prices = np.ascontiguousarray(factor * trees.node_prices)
-            begun = grow_by_prices(self._network, problem.budget, pairs, node_prices)
-            grown = complete_greedily(problem, begun, is_over=search.run.is_over)
-            search.offer_links(order_greedily(self._network, grown))
+        grown: dict[int, float] = {}
+        while not search.is_over():
+            near = (self._factor, self._factor - 1, self._factor + 1)
+            untried = [one for one in near if 0 <= one < len(FACTORS) and one not in grown]
+            if not untried:
+                break
+            prices = np.ascontiguousarray(FACTORS[untried[0]] * trees.node_prices)
+            begun = grow_by_prices(self._network, problem.budget, pairs, prices)
+            links = complete_greedily(problem, begun, is_over=search.run.is_over)
+            search.offer_links(order_greedily(self._network, links))
             search.spend(self._network.counting_work // VISITS_PER_STEP)
+            grown[untried[0]] = problem.value(links)
+            self._factor = max(grown, key=lambda one: grown[one])
 
     def _is_near(self) -> bool:
         """Whether shares and prices at hand prove the gap that was asked for."""
