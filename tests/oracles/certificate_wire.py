@@ -3,7 +3,8 @@
 from functools import cache
 
 import numpy as np
-from tests.oracles.certificate_content_files import read_wiring, spread
+from tests.oracles.certificate_content_files import read_wiring
+from tests.oracles.certificate_files import spread
 
 
 def proven_bound(workload, plan):
@@ -12,10 +13,8 @@ def proven_bound(workload, plan):
     if not q.rates.size:
         return 0.0  # nobody, or nothing to want
     price = spread(proof["prices"], "broker", "price", np.zeros(len(q.core)))
-    if "tree" in proof:
-        return max(0.0, least_leaf(q, price, proof))
-    if "ways" in proof:
-        return max(0.0, pass_on(q, price, proof))
+    if "tree" in proof or "ways" in proof:
+        return max(0.0, (least_leaf if "tree" in proof else pass_on)(q, price, proof))
     trees = np.array([[first_links(q, size) for size in q.needed]] * len(q.core))
     for row in proof["trees"]:
         here, least = row["broker"], first_links(q, row["brokers"], row["broker"], row["radius"])
@@ -37,7 +36,8 @@ def at_cheapest(q, price, paid):
 
 def pass_on(q, price, proof):
     """Return what all users pay at least, who pass on in turn what they cost to their pairs."""
-    users, total, ways = np.arange(len(q.load)), 0.0, 0 * q.core
+    users, outer = np.arange(len(q.load)), np.multiply.outer
+    ways, kept = 0 * q.core, [0 * price]
     owed, told = np.zeros((len(users), len(users))), np.zeros((len(users), *q.access.shape))
     for sender, channel in np.argwhere(q.rates > 0):
         to = users[q.wants[:, channel] & (users != sender)]
@@ -50,17 +50,15 @@ def pass_on(q, price, proof):
     alone = q.load[:, None] * (q.access + price + share[:, None] * np.diag(ways))
     alone -= np.outer(share, ways @ np.where(ways.any(axis=0), q.room, 0.0))
     for turn in range(2 * proof["pairs"][0]["rounds"]):
-        order, total = users[:: 1 - turn % 2 * 2], -price[price > 0] @ q.room[price > 0]
+        order, kept = users[:: 1 - turn % 2 * 2], []
         for at, user in enumerate(order):
-            cost = np.multiply.outer(owed[user] + owed[:, user], q.core * (1 - 1e-9))
-            cost += np.multiply.outer(share[user] * q.load, ways)
-            cost += np.multiply.outer(share * q.load[user], ways.T) - told[:, user, None]
+            cost = outer(owed[user] + owed[:, user], q.core * (1 - 1e-9)) - told[:, user, None]
+            cost += outer(share[user] * q.load, ways) + outer(share * q.load[user], ways.T)
             told[user], told[user, user] = cost.min(axis=2), 0.0
-            paid, later = alone[user] + told[user].sum(axis=0), order[at + 1 :]
-            part = 1 / max(at, len(later), 1)
-            told[user, later] -= part * paid
-            total += (1 - part * len(later)) * paid.min()
-    return total
+            later, paid = order[at + 1 :], alone[user] + told[user].sum(axis=0)
+            told[user, later] -= paid / max(at, len(later), 1)
+            kept.append((1 - len(later) / max(at, len(later), 1)) * paid)
+    return at_cheapest(q, price, np.array(kept))
 
 
 def kruskal(q, is_allowed):
@@ -123,6 +121,7 @@ def least_leaf(q, price, proof):
             return bound(chosen)
         user = proof["order"][len(chosen)]["subscriber"]
         load = [q.load[[user, *(i for i in chosen if chosen[i] == b)]].sum() for b in brokers]
-        return min([walk({**chosen, user: b}) for b in brokers if load[b] <= q.room[b]] + [np.inf])
+        open_to = np.flatnonzero((load <= q.room) & q.may[user])
+        return min([walk({**chosen, user: b}) for b in open_to] + [np.inf])
 
     return walk({})

@@ -207,7 +207,11 @@ def _start_elsewhere(search: WiringSearch, order: LongArray, starts: list[Offere
             if search.is_over():
                 return
             found.append(search.offer_attachment(fill_in_order(arrays, order, brokers, room)))
-            if not arrays.is_tree and len(brokers) < arrays.num_brokers:
+            if (
+                not arrays.is_tree
+                and len(brokers) < arrays.num_brokers
+                and (arrays.allowed[:, brokers].any(axis=1).all())
+            ):
                 among = _pack_among(arrays, np.sort(brokers), search.is_over)
                 found.append(search.offer_attachment(among))
         starts += found
