@@ -12,11 +12,14 @@ from hypothesis import settings
 # Kernels compile inside the first example: a deadline would measure the compiler. Without the
 # compiler they are there to show reads out of bounds, which few examples do.
 EXAMPLES = 20 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 50
-settings.register_profile("fanwise", deadline=None, max_examples=EXAMPLES)
-settings.load_profile("fanwise")
-
 STRICT = os.environ.get("FANWISE_STRICT") == "1"
 """Nothing may be skipped for want of a tool; set by CI."""
+
+# CI judges a change by the same examples every time; anew they are drawn at a desk and in the soak.
+settings.register_profile(
+    "fanwise", deadline=None, max_examples=EXAMPLES, derandomize=STRICT, print_blob=True
+)
+settings.load_profile("fanwise")
 
 
 @pytest.fixture(scope="session")
