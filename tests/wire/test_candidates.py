@@ -83,7 +83,7 @@ def test_who_has_no_traffic_keeps_to_candidates_too():
     workload, known = drawn(2, 0.0, publishers=0.3)
     lo, hi = workload.lo.copy(), workload.hi.copy()
     silent = np.flatnonzero(np.diff(workload.rates.indptr) == 0)[:8]
-    lo[silent] = hi[silent] = np.nan
+    lo[silent] = hi[silent] = 0.5
     problem = fw.Wiring(replace(workload, lo=lo, hi=hi))
     assert not problem.arrays.demand[silent].any()
     for algorithm in ("random", "packing", "steiner-mixing", "migration"):

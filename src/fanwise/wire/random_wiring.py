@@ -33,4 +33,5 @@ def attach(problem: Wiring, random: np.random.Generator) -> IntArray:
         return random.integers(0, max(arrays.num_brokers, 1), arrays.num_users, dtype=np.int32)
     chosen = random.integers(0, arrays.allowed.sum(axis=1))
     ranks = np.cumsum(arrays.allowed, axis=1) - 1
-    return np.argmax((ranks == chosen[:, None]) & arrays.allowed, axis=1).astype(np.int32)
+    brokers: IntArray = np.argmax((ranks == chosen[:, None]) & arrays.allowed, axis=1)
+    return brokers.astype(np.int32)
