@@ -13,6 +13,7 @@ from tests.planning.mutations import other_proofs
 from tests.wire.random_questions import draw_question
 
 import fanwise as fw
+from fanwise.arrays.csr import Csr
 from fanwise.errors import InfeasibleError, WorkloadError
 from fanwise.planning.families import FAMILIES
 from fanwise.planning.proof import Proof, ProofError
@@ -120,6 +121,20 @@ def test_what_is_told_of_pairs_proves_no_more_than_is_true():
             proof = pairs_proof(draw.exponential(scale, 4), ways, int(draw.integers(0, 9)))
             found = proven_bound(workload, replace(plan, proof=proof))
             assert 0 <= found <= plan.objective * (1 + 1e-9)
+
+
+def test_pairs_prove_all_where_the_sender_is_apart_from_all_others():
+    """One link for every message: the mean way to a subscriber is its tree."""
+    workload = sparse(12, brokers=4, channels=6, audience=1, publishers=0.05, capacity_factor=99)
+    sends = np.diff(workload.rates.indptr) > 0
+    assert sends.sum() == 1
+    known = Csr(np.arange(13), np.where(sends, 0, 1).astype(np.int32))
+    workload = replace(workload, candidates=known)
+    plan = fw.Wiring(workload).solve("packing")
+    assert plan.metrics["core"] > plan.metrics["access"] > 0
+    proof = pairs_proof(np.zeros(4), np.zeros((4, 4)), 1)
+    found = proven_bound(workload, replace(plan, proof=proof))
+    assert found == pytest.approx(plan.objective, rel=1e-8)
 
 
 def test_more_rounds_prove_more():
