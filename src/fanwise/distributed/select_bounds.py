@@ -38,12 +38,12 @@ from fanwise.select.relaxing.inequalities import ENOUGH
 from fanwise.select.relaxing.knapsack import fractional_knapsack
 from fanwise.select.relaxing.relaxation_kernels import project_shares
 
-FITS, ITERATIONS = 6, 3
+FITS, ITERATIONS = 12, 3
 """How often inequalities are fitted, and iterations after each fit."""
 PROFIT_BITS = 26
 """Of a subscriber's weight in profits; each pair rounds its profit up by a unit at most."""
-WORTHWHILE = 5e-4
-"""It goes on while the iterations after a fit lower the bound by this much."""
+WORTHWHILE = 0.1
+"""It goes on while the iterations after a fit close this part of the gap to the selection."""
 
 
 class Proof:
@@ -91,7 +91,8 @@ class Proof:
                 if blocks is not self._inputs.blocks and not is_kept:
                     blocks.release()
                 blocks, served = fitted, None
-                if self._search.is_over() or self._reached >= (1 - WORTHWHILE) * before:
+                aim = before - WORTHWHILE * (before - self._search.value)
+                if self._search.is_over() or (math.isfinite(before) and self._reached >= aim):
                     break
             self._keep_tables()
 
