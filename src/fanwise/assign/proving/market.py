@@ -49,7 +49,8 @@ CAUTION = 1e-11
 """Of all that is paid: so much less is claimed, because sums differ by the order of terms."""
 STEPS_OF_PRICES = 1 << 14
 """The largest price that is kept, in steps by which prices differ."""
-DIGITS = 2.0**24
+DIGITS, MOST_WHOLE = 2.0**24, 200
+"""Digits of a price, where there are more than so many of them."""
 
 
 class Market(NamedTuple):
@@ -145,7 +146,9 @@ def what_is_left(market: Market, prices: Prices, broker: int) -> tuple[LongArray
 
 
 def rounded(prices: Prices) -> Prices:
-    """Return prices as they are kept: few different ones, none with more digits than it needs."""
+    """Return prices as they are kept: many of them with few digits."""
+    if np.count_nonzero(prices.paid) + np.count_nonzero(prices.worth) <= MOST_WHOLE:
+        return prices
     kept = []
     for some in prices:
         step = float(some.max(initial=0.0)) / STEPS_OF_PRICES

@@ -36,26 +36,31 @@ CHOICES = ((2, 2.0), (1, 2.0), (2, 1.0))
 ROUNDS, STALE = 12, 4
 """Programs for each choice: types that pay nothing make room for others. It ends after so many that
 are no better."""
+SIDES = 0.01
+"""What the sides of a box count beside what it measures, where types are chosen far apart."""
 MOST_ITERATIONS, LEAST_GAIN = 50_000, 1e-6
 
 
 def search_few(market: Market, time_left: Callable[[], float]) -> list[Prices]:
-    """Return the best prices found at few places, one for each choice."""
-    found: list[Prices] = []
+    """Return the best prices found at few places; none where there is no time."""
+    best: list[Prices] = []
+    value = -np.inf
     for corners, power in CHOICES:
-        prices = _search(market, corners, power, time_left)
-        if prices is not None:
-            found.append(prices)
-    return found
+        found = _search(market, corners, power, time_left)
+        if found is not None and found[1] > value:
+            best, value = [found[0]], found[1]
+    return best
 
 
 def _search(
     market: Market, corners: int, power: float, time_left: Callable[[], float]
-) -> Prices | None:
+) -> tuple[Prices, float] | None:
+    """Return the best prices of a choice, and what they are worth."""
     is_free = np.ones(len(market.members), dtype=np.bool_)
     chosen = np.empty(0, dtype=np.int64)
     best, value, stale = None, -np.inf, 0
     for _ in range(ROUNDS):
+        before = time_left()
         chosen = choose_apart(market, power, corners, chosen, is_free)
         if time_left() <= 0 or len(chosen) == 0:
             break
@@ -67,11 +72,12 @@ def _search(
         if worth > value:
             best, value = prices, worth
         pays = prices.paid[chosen].any(axis=1)
-        if stale > STALE or pays.all():
+        # To evaluate prices takes about as long as to find them.
+        if stale > STALE or pays.all() or time_left() < 2 * (before - time_left()):
             break
         is_free[chosen[~pays]] = False
         chosen = chosen[pays]
-    return best
+    return None if best is None else (best, value)
 
 
 def choose_apart(
@@ -105,15 +111,14 @@ def choose_apart(
     while waiting or is_free.any():
         score = np.where(is_free, np.minimum(apart, 2.0) / np.maximum(sizes, 1) ** power, -1.0)
         best = waiting.pop() if waiting else int(np.argmax(score))
-        if not is_free[best] or score[best] <= 0.0:
-            if best in first:
-                continue
-            break
+        if not is_free[best]:
+            continue
         chosen.append(best)
         room = room - takes[best] * uses[best]
         meets = uses[:, uses[best]].any(axis=1)
         sides = np.abs(at - at[best]) / spread
-        box = sides[:, 0] if market.dims == 1 else sides.prod(axis=1)
+        box = sides.prod(axis=1) if market.dims > 1 else 0.0
+        box = box + SIDES * sides.sum(axis=1)  # those on a line of an axis are not alike
         apart[meets] = np.minimum(apart[meets], box[meets])
         is_free[best] = False
         is_free &= ~(uses & (room < takes[:, None])).any(axis=1)
