@@ -85,7 +85,10 @@ def _measure(before: FloatArray, boxes: LongArray) -> FloatArray:
     top, left = boxes[..., 0].max(axis=0), boxes[..., 2].max(axis=0)
     bottom = np.maximum(boxes[..., 1].min(axis=0) + 1, top)
     right = np.maximum(boxes[..., 3].min(axis=0) + 1, left)
-    return before[bottom, right] - before[top, right] - before[bottom, left] + before[top, left]
+    measure: FloatArray = (
+        before[bottom, right] - before[top, right] - before[bottom, left] + before[top, left]
+    )
+    return measure
 
 
 @cache

@@ -191,7 +191,11 @@ class Program:
             served = (2 * types + which)[is_needed]
             used = float((share * market.members[types[is_needed]]).sum())
             rows += [served, np.array([load + broker, room + broker]), cell + let]
-            values += [np.ones(len(served)), [used / market.limits[broker], 1.0], np.ones(len(let))]
+            values += [
+                np.ones(len(served)),
+                np.array([used / market.limits[broker], 1.0]),
+                np.ones(len(let)),
+            ]
             starts.append(starts[-1] + len(served) + 2 + len(let))
             part = market.lattice.measure[low[0] : high[0] + 1, low[1] : high[1] + 1]
             costs.append(float(part.sum()) / self._scale)
