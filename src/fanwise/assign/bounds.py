@@ -107,14 +107,15 @@ def lower_bound(problem: Assignment) -> Bound:
 
     With prices where these are quick to find.
     """
-    from fanwise.assign.proving.pricing import QUICK_PAIRS, priced_bound
+    from fanwise.assign.proving.pricing import MOST_PRICED, MOST_QUICK, QUICK_PAIRS, priced_bound
 
     evidence = problem.evidence
     total = sum(evidence.carried)
     own = Bound(total, Proof("duals", evidence.tables(), total))
-    if not 0 < problem.num_pairs <= QUICK_PAIRS:
+    if not 0 < problem.num_pairs <= MOST_QUICK:
         return own
-    return priced_bound(problem, QUICK_PAIRS) or own
+    is_quick = problem.num_pairs > QUICK_PAIRS
+    return priced_bound(problem, MOST_PRICED, is_quick=is_quick) or own
 
 
 def gather(problem: Assignment) -> Evidence:

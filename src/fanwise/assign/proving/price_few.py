@@ -41,25 +41,30 @@ SIDES = 0.01
 MOST_ITERATIONS, LEAST_GAIN = 50_000, 1e-6
 
 
-def search_few(market: Market, time_left: Callable[[], float]) -> list[Prices]:
-    """Return the best prices found at few places; none where there is no time."""
+def search_few(
+    market: Market, time_left: Callable[[], float], *, is_quick: bool = False
+) -> list[Prices]:
+    """Return the best prices found at few places; none where there is no time.
+
+    A quick search makes the first choice alone, and one program for it.
+    """
     best: list[Prices] = []
     value = -np.inf
-    for corners, power in CHOICES:
-        found = _search(market, corners, power, time_left)
+    for corners, power in CHOICES[:1] if is_quick else CHOICES:
+        found = _search(market, corners, power, 1 if is_quick else ROUNDS, time_left)
         if found is not None and found[1] > value:
             best, value = [found[0]], found[1]
     return best
 
 
 def _search(
-    market: Market, corners: int, power: float, time_left: Callable[[], float]
+    market: Market, corners: int, power: float, rounds: int, time_left: Callable[[], float]
 ) -> tuple[Prices, float] | None:
     """Return the best prices of a choice, and what they are worth."""
     is_free = np.ones(len(market.members), dtype=np.bool_)
     chosen = np.empty(0, dtype=np.int64)
     best, value, stale = None, -np.inf, 0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         before = time_left()
         chosen = choose_apart(market, power, corners, chosen, is_free)
         if time_left() <= 0 or len(chosen) == 0:

@@ -24,13 +24,19 @@ from fanwise.planning.proof import Proof
 
 QUICK_PAIRS = 200
 """Up to so many pairs of a type and a broker, prices are part of every bound."""
+MOST_QUICK = 3_000_000
+"""Up to so many pairs of a subscriber and a broker, a quick search for prices is."""
 MOST_PRICED, MOST_PRICED_IN_TIME, MOST_IN_BOXES = 2000, 20_000, 400
 """So many pairs are priced by searches at most, without a time limit and with one; and so many
 without one where they are not few at each broker."""
 
 
 def priced_bound(
-    problem: Assignment, most_pairs: int, time_left: Callable[[], float] = lambda: np.inf
+    problem: Assignment,
+    most_pairs: int,
+    time_left: Callable[[], float] = lambda: np.inf,
+    *,
+    is_quick: bool = False,
 ) -> Bound | None:
     """Return the bound that prices at the leaves prove; None where it is no better than without.
 
@@ -42,8 +48,9 @@ def priced_bound(
     market, subscribers = make_market(problem, evidence, most_pairs)
     if len(market.members) == 0:
         return None
-    searched = search_few(market, time_left)
-    if num_pairs_of(market) <= MOST_IN_BOXES or np.isfinite(time_left()):
+    searched = search_few(market, time_left, is_quick=is_quick)
+    is_small = num_pairs_of(market) <= MOST_IN_BOXES or np.isfinite(time_left())
+    if is_small and not is_quick:
         searched.append(search_prices(market, time_left)[1])
     found = [nothing_paid(market), *map(rounded, searched)]
     value, prices = max(((claimed(market, some), some) for some in found), key=lambda pair: pair[0])
