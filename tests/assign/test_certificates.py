@@ -388,8 +388,9 @@ class TestHugeNumbers:
 
 
 def test_a_bound_of_nothing_is_called_that():
-    lines = [((0.0, y), (1.0, y)) for y in (0.0, 1.0, 5.0, 9.0)]
-    made = replace(SPREAD, boxes=lines)
+    # Flat boxes measure nothing, and prices prove nothing beyond the plane.
+    plates = [((0.0, y, 0.0), (1.0, y, 1.0)) for y in (0.0, 1.0, 5.0, 9.0)]
+    made = replace(SPREAD, boxes=plates)
     problem = fw.Assignment(made.workload(), alpha=3)
     assert problem.trivial_bound() == 0
     plan = problem.solve("gr")
