@@ -73,6 +73,8 @@ def read_assignment(folder, plan):
     everywhere = np.full(q.dims, np.inf)
     q.is_volume = not cells  # one event in each unit of volume, then
     q.cells = [*zip(low, high, each, strict=True)] or [(-everywhere, everywhere, 1.0)]
+    q.sides = [low, high] if cells else []
+    q.lattice = read_lattice(q, proof.get("lattice", ()))
     q.leaves = [b for b in range(len(brokers)) if b not in parent]
     q.limit = np.floor(asked["lbf_max"] * share * len(people) * (1 + TOLERANCE))
     q.way = [way_down(parent, b) for b in range(len(brokers))]
@@ -89,6 +91,15 @@ def read_assignment(folder, plan):
         pairs = [(row["subscriber"], row["broker"]) for row in rows(folder, "candidates")]
         q.may = [{b for i, b in pairs if i == j and share[b] > 0} for j in range(len(people))]
     return q, defaultdict(list, proof)
+
+
+def read_lattice(q, table):
+    """Return the lines of each axis, 0 where there is none: those listed, and sides of cells."""
+    lines = [[row["line"] for row in table if row["axis"] == k] or [0.0] for k in range(q.dims)]
+    for k, own in enumerate(lines):
+        sides = {side[k] for some in q.sides for side in some}
+        own += [side for side in sides if min(own) < side < max(own)]
+    return [np.unique(own) for own in lines]
 
 
 def way_down(parent, broker):
