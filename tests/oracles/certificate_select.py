@@ -17,8 +17,22 @@ def proven_bound(workload, plan):
         return bound_of_the_paper(q)
     if "tree" in proof:
         tree = [row["topic"] for row in proof["tree"]]
-        prices = column(proof["leaves"], "price").reshape(tree.count(-1), len(q.weight))
-        leaves = zip(prices, [*changes, *[0.0] * len(prices)], strict=False)
+        size, pairs = len(q.weight), q.wants.sum()
+        leaves = iter(
+            [
+                (
+                    column(proof["leaves"][k * size :][:size], "price"),
+                    [*changes, *[0.0] * tree.count(-1)][k],
+                    "leaf_sets" in proof
+                    and stored_sets(
+                        q,
+                        proof["leaves"][k * size :][:size],
+                        proof["leaf_sets"][k * pairs :][:pairs],
+                    ),
+                )
+                for k in range(tree.count(-1))
+            ]
+        )
         bound = max(0.0, walk(q, iter(tree), leaves, q.pinned, q.excluded))
     else:
         table = proof.get("prices", [])
@@ -61,15 +75,38 @@ def inequality(q, chosen):
     return np.maximum(0, 1 - (lack / enough)[:, 0] - last.sum(axis=1)), slopes
 
 
+def least_cost(q, topics, lack):
+    """Return what topics that carry so much cost at least, the last one taken in part."""
+    total = 0.0
+    for t in sorted(topics, key=lambda t: q.cost[t] / min(q.rate[t], lack)):
+        share = min(1.0, lack / q.rate[t])
+        total, lack = total + share * q.cost[t], lack - share * q.rate[t]
+        if lack <= 0:
+            return total
+    return inf if lack > 1e-12 else total
+
+
+def weights_within_reach(q, left, served, dropped):
+    """Return what subscribers count, 0 for those that so much capacity cannot satisfy."""
+    lacks = q.needs * ENOUGH - (q.wants & served) @ q.rate
+    open_to = q.wants & ~served & ~dropped
+    rows = zip(open_to, lacks, strict=True)
+    least = [least_cost(q, np.flatnonzero(row), lack) if lack > 0 else 0.0 for row, lack in rows]
+    return np.where(q.is_binary & (np.array(least) > left), 0.0, q.weight)
+
+
 def bound_of_case(q, prices, change, sets, served, dropped):
     """Return what no selection exceeds that serves some topics and leaves out others."""
     left = q.capacity - q.cost[served].sum()
+    dropped = dropped | ~served & (q.cost > left)
     switched = (served & ~q.was).sum() + (dropped & q.was).sum()
     most = inf if q.max_changes is None else q.max_changes
     if left < 0 or (served & dropped).any() or switched > most:
         return -inf
     assert ((prices >= 0) & (prices <= q.weight)).all(), "a price out of range"
-    total = q.weight.sum() + change * ((q.max_changes or 0) - q.was.sum())
+    weight = weights_within_reach(q, left, served, dropped)
+    prices = np.where(weight > 0, prices, 0.0)
+    total = weight.sum() + change * ((q.max_changes or 0) - q.was.sum())
     profit = np.where(q.was, change, -change)
     for share, chosen in sets:
         constant, slopes = inequality(q, chosen)
@@ -86,6 +123,7 @@ def walk(q, tree, leaves, served, dropped):
     """Return the largest bound of any leaf of a tree in preorder, served sides first."""
     topic = np.arange(len(q.rate)) == next(tree)
     if not topic.any():
-        return bound_of_case(q, *next(leaves), [(1.0, served)], served, dropped)
+        prices, change, sets = next(leaves)
+        return bound_of_case(q, prices, change, sets or [(1.0, served)], served, dropped)
     sides = (served | topic, dropped), (served, dropped | topic)
     return max([walk(q, tree, leaves, *side) for side in sides])

@@ -9,16 +9,14 @@ on certificates has the formulas and why they hold.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fanwise.planning.proof import ProofError
-from fanwise.planning.verify import ROUNDING
 from fanwise.select.verify_question import COUNTED, Question, blocks, read_question
-from fanwise.workload.topic import RELATIVE_TOLERANCE
+from fanwise.select.verify_reach import ENOUGH, Case, all_selections, case_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,8 +30,6 @@ Flags = npt.NDArray[np.bool_]
 Sets = npt.NDArray[np.uint8]
 Parts = list[npt.NDArray[np.uint8]]
 
-ENOUGH = 1 - RELATIVE_TOLERANCE - ROUNDING
-"""Who has less than this share of its demand is not satisfied, however sums are rounded."""
 MOST_SETS = 8
 MOST_SOLVED_PAIRS = {"exact": 200_000, "best": 40_000}
 
@@ -65,19 +61,22 @@ def evaluate(question: Question, proof: Proof | None, prefix: str) -> float:
         return _bound_by_rule(question, rule)
     if f"{prefix}tree" in tables:
         return question.rounded(_bound_of_tree(question, proof, prefix))
+    case = all_selections(question)
     if f"{prefix}prices" not in tables:
-        return question.rounded(float(question.weight.sum()))
+        return question.rounded(float(case.weight.sum()))
     price = _change_price(question, proof, f"{prefix}changes")
     prices = _numbers(proof.table(f"{prefix}prices", {"price": "number"}), "price")
     _check_prices(question, prices)
-    parts, sets = _read_sets(question, proof, prefix)
-    return _bound_by_prices(question, prices, parts, sets, price)
+    parts = _read_parts(question, proof, f"{prefix}prices", len(prices))
+    sets = _read_sets(question, proof, f"{prefix}sets", 1)
+    return question.rounded(_bound_of_case(question, case, prices, parts, sets, price))
 
 
 def _bound_by_rule(question: Question, rule: list[str]) -> float:
     """Return a bound that needs no prices: all weights, the paper's, or that of topics alone."""
+    case = all_selections(question)
     if rule == ["everybody"]:
-        return question.rounded(float(question.weight.sum()))
+        return question.rounded(float(case.weight.sum()))
     if rule == ["paper"]:
         bound = question.paper_bound()
         if bound is None:
@@ -86,16 +85,24 @@ def _bound_by_rule(question: Question, rule: list[str]) -> float:
     if rule == ["alone"]:
         parts = [np.ones(len(question.weight), dtype=np.uint8)]
         price = question.change_price
-        return _bound_by_prices(question, question.weight, parts, None, price)
+        return question.rounded(_bound_of_case(question, case, question.weight, parts, None, price))
     raise ProofError("proof/rule.parquet must have one row: everybody, paper or alone")
 
 
-def _bound_by_prices(
-    question: Question, prices: Floats, parts: Parts, sets: Sets | None, change_price: float
+def _bound_of_case(
+    question: Question,
+    case: Case,
+    prices: Floats,
+    parts: Parts,
+    sets: Sets | None,
+    change_price: float,
 ) -> float:
+    """Return what prices prove of a case; who is out of reach pays nothing."""
+    if case.is_empty:
+        return -math.inf
+    prices = np.where(case.weight > 0, prices, 0.0)
     profit, remains = _profits(question, prices, parts, sets)
-    nothing = np.zeros(len(question.cost), dtype=bool)
-    return question.rounded(_total(question, profit, remains, change_price, nothing, nothing))
+    return _total(question, case, profit, remains + float(np.sum(case.weight)), change_price)
 
 
 def _numbers(table: pa.Table, column: str) -> Floats:
@@ -127,10 +134,10 @@ def _change_price(question: Question, proof: Proof, name: str) -> float:
 def _profits(
     question: Question, prices: Floats, parts: Parts, sets: Sets | None
 ) -> tuple[Floats, float]:
-    """Return what topics are paid, and what remains of the weights: sum of w - u (1 - c)."""
+    """Return what topics are paid, and less what in all: the sum of -u (1 - c)."""
     paid_for = np.zeros(question.num_pairs)
     is_priced = (prices > 0) & (question.demand > 0)
-    remains = float(np.sum(question.weight)) - float(np.sum(prices[is_priced]))
+    remains = -float(np.sum(prices[is_priced]))
     total = sum((part.astype(np.uint16) for part in parts[1:]), parts[0].astype(np.uint16))
     slopes_of = _cover_slopes if question.is_binary else _gain_slopes
     for k, part in enumerate(parts):
@@ -164,20 +171,23 @@ def _by_topic(question: Question, paid_for: Floats) -> Floats:
     return profit
 
 
-def _read_sets(question: Question, proof: Proof, prefix: str) -> tuple[Parts, Sets | None]:
-    """Return the parts of sets in each subscriber's mix, and the sets that each pair is in."""
-    table = proof.tables[f"{prefix}prices"]
-    names = sorted(name for name in table.column_names if name != "price")
+def _read_parts(question: Question, proof: Proof, name: str, rows: int) -> Parts:
+    """Return the parts of sets in the mixes of a table's rows."""
+    names = sorted(column for column in proof.tables[name].column_names if column != "price")
     if names != [f"part_{k}" for k in range(len(names))] or len(names) > MOST_SETS:
-        raise ProofError("proof/prices.parquet has columns that are neither price nor parts")
-    parts = [_bytes(proof.table(f"{prefix}prices", {name: "id"}), name) for name in names]
-    parts = parts or [np.ones(len(question.weight), dtype=np.uint8)]
-    if f"{prefix}sets" not in proof.tables:
-        return parts, None
-    sets = _bytes(proof.table(f"{prefix}sets", {"sets": "id"}), "sets")
-    if len(sets) != question.num_pairs:
-        raise ProofError("proof/sets.parquet must have a row for every pair")
-    return parts, sets
+        raise ProofError(f"proof/{name}.parquet has columns that are neither price nor parts")
+    parts = [_bytes(proof.table(name, {column: "id"}), column) for column in names]
+    return parts or [np.ones(rows, dtype=np.uint8)]
+
+
+def _read_sets(question: Question, proof: Proof, name: str, times: int) -> Sets | None:
+    """Return the sets that each pair is in, so many times over; None where all are empty."""
+    if name not in proof.tables:
+        return None
+    sets = _bytes(proof.table(name, {"sets": "id"}), "sets")
+    if len(sets) != times * question.num_pairs:
+        raise ProofError(f"proof/{name}.parquet must have a row for every pair")
+    return sets
 
 
 def _bytes(table: pa.Table, column: str) -> npt.NDArray[np.uint8]:
@@ -238,16 +248,9 @@ def _gain_slopes(block: _Block, inside: Flags | None) -> tuple[Floats, Floats | 
     return slopes, np.maximum(0.0, base - block.sums(pairs, last))
 
 
-def _total(
-    question: Question, profit: Floats, remains: float, price: float, served: Flags, dropped: Flags
-) -> float:
+def _total(question: Question, case: Case, profit: Floats, remains: float, price: float) -> float:
     """Add up the bound of a case: what remains of weights, fixed topics, changes, a knapsack."""
-    served, dropped = served | question.is_pinned, dropped | question.is_excluded
-    if (served & dropped).any():
-        return -math.inf
-    room = question.capacity * (1 + RELATIVE_TOLERANCE) - float(question.cost[served].sum())
-    if room < 0:
-        return -math.inf
+    served, dropped, room = case.served, case.dropped, case.room
     if price > 0:
         profit = profit + np.where(question.was_served, price, -price)
         allowed = question.max_changes or 0
@@ -267,14 +270,6 @@ def _total(
     return total
 
 
-@dataclass
-class _Case:
-    """Topics that a branch of the tree serves, and does not."""
-
-    served: Flags
-    dropped: Flags
-
-
 def _bound_of_tree(question: Question, proof: Proof, prefix: str) -> float:
     """Return the largest bound of the leaves of a tree; it covers every selection."""
     topics = proof.table(f"{prefix}tree", {"topic": "id"}).column("topic").to_numpy()
@@ -283,26 +278,35 @@ def _bound_of_tree(question: Question, proof: Proof, prefix: str) -> float:
     prices = _numbers(leaves, "price")
     if len(topics) != 2 * num_leaves - 1 or topics.max() >= len(question.cost):
         raise ProofError("proof/tree.parquet is no tree of topics")
-    if len(prices) != num_leaves * len(question.weight):
+    many, num_pairs = len(question.weight), question.num_pairs
+    if len(prices) != num_leaves * many:
         raise ProofError("proof/leaves.parquet must have a price for every leaf and subscriber")
+    parts = _read_parts(question, proof, f"{prefix}leaves", len(prices))
+    sets = _read_sets(question, proof, f"{prefix}leaf_sets", num_leaves)
     change_prices = _leaf_changes(question, proof, f"{prefix}changes", num_leaves)
     nothing = np.zeros(len(question.cost), dtype=bool)
-    left = [_Case(nothing, nothing)]
+    left = [(nothing, nothing)]
     bound, leaf = -math.inf, 0
     for topic in topics.tolist():
         if not left:
             raise ProofError("proof/tree.parquet goes on after its last leaf")
-        case = left.pop()
+        served, dropped = left.pop()
         if topic >= 0:
-            if case.served[topic] or case.dropped[topic]:
+            if served[topic] or dropped[topic]:
                 raise ProofError(f"proof/tree.parquet branches twice on topic {topic}")
-            with_it, without = case.served.copy(), case.dropped.copy()
+            with_it, without = served.copy(), dropped.copy()
             with_it[topic] = without[topic] = True
-            left += [_Case(case.served, without), _Case(with_it, case.dropped)]
+            left += [(served, without), (with_it, dropped)]
             continue
-        many = len(question.weight)
-        own = prices[leaf * many : (leaf + 1) * many]
-        bound = max(bound, _bound_of_case(question, case, own, change_prices[leaf]))
+        case, own = case_of(question, served, dropped), slice(leaf * many, (leaf + 1) * many)
+        _check_prices(question, prices[own])
+        if sets is None:  # everybody's set is what the leaf serves
+            of_pairs = case.served[question.indices].view(np.uint8)
+        else:
+            of_pairs = sets[leaf * num_pairs : (leaf + 1) * num_pairs]
+        of_leaf = [part[own] for part in parts]
+        price = change_prices[leaf]
+        bound = max(bound, _bound_of_case(question, case, prices[own], of_leaf, of_pairs, price))
         leaf += 1
     if left:
         raise ProofError("proof/tree.parquet ends before its last leaf")
@@ -318,16 +322,3 @@ def _leaf_changes(question: Question, proof: Proof, name: str, num_leaves: int) 
     if len(prices) != num_leaves or (prices < 0).any():
         raise ProofError(f"proof/{name}.parquet must have a price >= 0 for every leaf")
     return prices
-
-
-def _bound_of_case(question: Question, case: _Case, prices: Floats, change_price: float) -> float:
-    """Return the bound of one leaf: everybody's set is what the leaf serves."""
-    _check_prices(question, prices)
-    served, dropped = case.served | question.is_pinned, case.dropped | question.is_excluded
-    if question.max_changes is not None:
-        was = question.was_served
-        if np.count_nonzero(served & ~was) + np.count_nonzero(dropped & was) > question.max_changes:
-            return -math.inf
-    parts = [np.ones(len(prices), dtype=np.uint8)]
-    profit, remains = _profits(question, prices, parts, served[question.indices].view(np.uint8))
-    return _total(question, profit, remains, change_price, served, dropped)

@@ -75,7 +75,7 @@ class Walks:
 
     def start(self) -> None:
         """Fill from nothing and peel from everything, as far as there is time."""
-        nothing, everything = self._problem.is_pinned, ~self._problem.is_excluded
+        nothing, everything = self._problem.is_pinned, ~self._problem.case.dropped
         jobs: list[Job] = [partial(Walker.fill_from, served=nothing, powers=p) for p in FILLS]
         jobs += [partial(Walker.peel_from, served=everything, powers=q) for q in PEELS]
         likely = 2 * NUM_WALKS * churn(self._problem) * self._sweeps_per_step

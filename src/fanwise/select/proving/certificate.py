@@ -52,7 +52,7 @@ def certify(problem: Selection, hints: Hints | None, prefix: str = "") -> Bound:
     Where changes have a price, it is a bound on the objective less that price. Names of tables
     begin with ``prefix``.
     """
-    total = claimed(problem, float(problem.weight.sum()))
+    total = claimed(problem, float(problem.case.weight.sum()))
     rule = {prefix + name: table for name, table in rule_tables("everybody").items()}
     nothing = certify_by_tables(total, rule)
     if hints is None:
@@ -122,7 +122,7 @@ def size_of(tables: dict[str, pa.Table]) -> int:
 def store(problem: Selection, hints: Hints, most: int) -> Stored:
     """Keep the sets with the largest parts of every subscriber that has a price, largest first."""
     indptr = problem.workload.interests.indptr
-    is_worth_it = hints.prices > LEAST_PRICE * problem.weight
+    is_worth_it = (hints.prices > LEAST_PRICE * problem.weight) & (problem.case.weight > 0)
     prices = np.where(is_worth_it, hints.prices, np.float32(0.0))
     sets = np.zeros(len(hints.inequalities.sets), dtype=np.uint8)
     parts = np.zeros((len(prices), most), dtype=np.uint8)
@@ -163,10 +163,10 @@ def value_of(problem: Selection, stored: Stored) -> float:
         problem.metric == "binary",
         profit,
     )
-    fixed, price = FixedTopics(problem), stored.change_price
+    fixed, price = FixedTopics(problem, problem.case), stored.change_price
     limit = most_within(problem.limit)
     profit, room, value = fixed.split(profit - price * fixed.sign, limit)
-    value += float(problem.weight.sum()) - paid
+    value += float(problem.case.weight.sum()) - paid
     value += price * ((problem.max_changes or 0) - fixed.num_before)
     return value + fractional_knapsack(profit, problem.cost, room)
 

@@ -26,6 +26,7 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.threads import in_threads
 from fanwise.select.problem import Selection
+from fanwise.select.reach import Case
 from fanwise.select.relaxing.covers import rows_of
 from fanwise.select.relaxing.inequalities import Inequalities
 from fanwise.select.relaxing.knapsack import fractional_knapsack, prices_within
@@ -46,8 +47,8 @@ MOST_PART = 255
 class SlotRelaxation(Relaxation):
     """Prices of several inequalities a subscriber, and shares; see :class:`Relaxation`."""
 
-    def __init__(self, problem: Selection) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Selection, case: Case | None = None) -> None:
+        super().__init__(problem, case)
         made = Inequalities.unfilled(problem)
         subscribers, many = made.parts.shape
         self._covers = rows_of(problem)
@@ -69,7 +70,7 @@ class SlotRelaxation(Relaxation):
             return open_slots(
                 self._covers,
                 self._mean_shares(),
-                self.problem.weight,
+                self._weight,
                 *piece,
                 self._widest,
                 self._sets,
@@ -126,7 +127,7 @@ class SlotRelaxation(Relaxation):
         share = np.divide(slots, largest, out=np.zeros_like(slots), where=largest > 0)
         parts = np.floor(share * MOST_PART + 0.5).astype(np.uint8)
         parts[largest[:, 0] <= 0, 0] = 1
-        prices = prices_within(slots.sum(axis=1, dtype=np.float64), self.problem.weight)
+        prices = prices_within(slots.sum(axis=1, dtype=np.float64), self._weight)
         empty = np.empty(0, dtype=np.float32)
         return Hints(prices, Inequalities(self._sets.copy(), parts, empty, empty))
 
@@ -145,7 +146,7 @@ class SlotRelaxation(Relaxation):
             sum_slots(self._covers, self._sets, self._per_event, piece[0], piece[1], largest)
 
         in_threads(work, self._rows)
-        self._slot_step = self.problem.weight / np.maximum(largest, 1e-3)
+        self._slot_step = self._weight / np.maximum(largest, 1e-3)
         used: Slots = (self._per_event > 0) * self._ceiling[:, None]
         self._share_step = 1 / np.maximum(self._paid(used), 1e-3)
 
@@ -159,7 +160,7 @@ class SlotRelaxation(Relaxation):
                 self.shares,
                 self._slots,
                 self._slot_step,
-                self.problem.weight,
+                self._weight,
                 *piece,
                 moved,
                 profit,
