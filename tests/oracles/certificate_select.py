@@ -17,28 +17,15 @@ def proven_bound(workload, plan):
         return bound_of_the_paper(q)
     if "tree" in proof:
         tree = [row["topic"] for row in proof["tree"]]
-        size, pairs = len(q.weight), q.wants.sum()
-        leaves = iter(
-            [
-                (
-                    column(proof["leaves"][k * size :][:size], "price"),
-                    [*changes, *[0.0] * tree.count(-1)][k],
-                    "leaf_sets" in proof
-                    and stored_sets(
-                        q,
-                        proof["leaves"][k * size :][:size],
-                        proof["leaf_sets"][k * pairs :][:pairs],
-                    ),
-                )
-                for k in range(tree.count(-1))
-            ]
-        )
+        prices = column(proof["leaves"], "price").reshape(tree.count(-1), len(q.weight))
+        leaves = zip(prices, [*changes, *[0.0] * len(prices)], strict=False)
         bound = max(0.0, walk(q, iter(tree), leaves, q.pinned, q.excluded))
     else:
         table = proof.get("prices", [])
         prices = column(table, "price") if table else q.weight * (rule == "alone")
         sets = stored_sets(q, table, proof.get("sets", []))
-        bound = bound_of_case(q, prices, sum(changes), sets, q.pinned, q.excluded)
+        together = [row["topic"] for row in proof.get("together", [])]
+        bound = bound_of_case(q, prices, sum(changes), sets, q.pinned, q.excluded, together)
     is_whole = q.is_binary and "weight" not in (q.people[0] if q.people else {})
     return floor(bound * (1 + TOLERANCE)) if is_whole else bound
 
@@ -95,7 +82,7 @@ def weights_within_reach(q, left, served, dropped):
     return np.where(q.is_binary & (np.array(least) > left), 0.0, q.weight)
 
 
-def bound_of_case(q, prices, change, sets, served, dropped):
+def bound_of_case(q, prices, change, sets, served, dropped, together=()):
     """Return what no selection exceeds that serves some topics and leaves out others."""
     left = q.capacity - q.cost[served].sum()
     dropped = dropped | ~served & (q.cost > left)
@@ -107,23 +94,35 @@ def bound_of_case(q, prices, change, sets, served, dropped):
     weight = weights_within_reach(q, left, served, dropped)
     prices = np.where(weight > 0, prices, 0.0)
     total = weight.sum() + change * ((q.max_changes or 0) - q.was.sum())
-    profit = np.where(q.was, change, -change)
+    total -= prices.sum()
+    back, pay = np.zeros(len(prices)), np.zeros(q.wants.shape)
     for share, chosen in sets:
         constant, slopes = inequality(q, chosen)
-        total -= prices @ (share * (1 - constant))
-        profit = profit + (prices * share) @ slopes
+        back, pay = back + prices * share * constant, pay + (prices * share)[:, None] * slopes
+    profit = pay.sum(axis=0)
+    for t in together:
+        part = pay[:, t] / np.where(prices > 0, prices, 1)
+        too = served | (np.arange(len(profit)) == t)
+        most = part @ back + fill(q, part @ pay, left - q.cost[too & ~served].sum(), too, dropped)
+        profit[t] = min(profit[t], most)
+    profit += np.where(q.was, change, -change)
+    return total + back.sum() + fill(q, profit, left, served, dropped)
+
+
+def fill(q, profit, left, served, dropped):
+    """Return the profit of what is served and of as much else as fits, the last in part."""
+    total = profit[served].sum()
     free = np.flatnonzero(~served & ~dropped & (profit > 0))
     for t in free[np.argsort(q.cost[free] / profit[free])]:
-        total += profit[t] * (1 if q.cost[t] <= left else left / q.cost[t])
+        total += profit[t] * (1 if q.cost[t] <= left else max(0.0, left) / q.cost[t])
         left = max(0.0, left - q.cost[t])
-    return total + profit[served].sum()
+    return total
 
 
 def walk(q, tree, leaves, served, dropped):
     """Return the largest bound of any leaf of a tree in preorder, served sides first."""
     topic = np.arange(len(q.rate)) == next(tree)
     if not topic.any():
-        prices, change, sets = next(leaves)
-        return bound_of_case(q, prices, change, sets or [(1.0, served)], served, dropped)
+        return bound_of_case(q, *next(leaves), [(1.0, served)], served, dropped)
     sides = (served | topic, dropped), (served, dropped | topic)
     return max([walk(q, tree, leaves, *side) for side in sides])

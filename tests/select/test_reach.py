@@ -7,15 +7,11 @@ from dataclasses import replace
 from itertools import chain, combinations
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from tests.oracles import certificate_select
 from tests.select.random_questions import draw_question
 
 import fanwise as fw
-from fanwise.planning.proof import Proof, ProofError
 from fanwise.select.reach import case_of
-from fanwise.select.verify_proof import proven_bound
 from fanwise.select.verify_question import read_question
 from fanwise.select.verify_reach import case_of as checked_case
 
@@ -79,43 +75,3 @@ def test_subscribers_whose_cheapest_topics_do_not_fit_count_nowhere():
     # Two of the three topics are enough for it, and they fit.
     assert fw.Selection(workload, tau=200, capacity=200).case.weight.tolist() == [1.0, 1.0]
     assert fw.Selection(workload, tau=200, capacity=199).case.weight.tolist() == [0.0, 1.0]
-
-
-def leaves_with_sets(seed):
-    """A question, a plan, and tables of a tree of one topic whose leaves have sets of their own."""
-    rng, random_bits = random.Random(seed), np.random.default_rng(seed)
-    while True:
-        problem, optimum_of = draw_question(rng)
-        problem = problem.freed()
-        free = np.flatnonzero(~problem.is_pinned & ~problem.is_excluded)
-        if len(free) and problem.num_pairs:
-            break
-    weight, pairs = problem.weight, problem.num_pairs
-    prices = np.tile(weight, 2) * random_bits.random(2 * len(weight))
-    parts = random_bits.integers(0, 4, (2, 2 * len(weight))).astype(np.uint8)
-    tables = {
-        "tree": pa.table({"topic": pa.array([int(free[0]), -1, -1], pa.int32())}),
-        "leaves": pa.table({"price": prices, "part_0": parts[0], "part_1": parts[1]}),
-        "leaf_sets": pa.table({"sets": random_bits.integers(0, 4, 2 * pairs).astype(np.uint8)}),
-    }
-    return problem, optimum_of(problem), tables
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_leaves_with_any_sets_hold_and_a_third_party_agrees(seed, tmp_path):
-    problem, optimum, tables = leaves_with_sets(seed)
-    plan = replace(problem.solve("cheapest"), proof=Proof("leaves", tables, 0.0))
-    proven = proven_bound(plan.source, plan)
-    assert proven >= optimum * (1 - 1e-8) - 1e-8
-    fw.write_workload(plan.source, tmp_path / "workload")
-    plan.save(tmp_path / "plan")
-    found = certificate_select.proven_bound(tmp_path / "workload", tmp_path / "plan")
-    assert found == pytest.approx(proven, rel=1e-9, abs=1e-12)
-
-
-def test_sets_of_leaves_must_be_whole():
-    problem, _, tables = leaves_with_sets(3)
-    tables["leaf_sets"] = tables["leaf_sets"].slice(1)
-    plan = replace(problem.solve("cheapest"), proof=Proof("leaves", tables, 0.0))
-    with pytest.raises(ProofError, match="a row for every pair"):
-        proven_bound(plan.source, plan)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from fanwise.planning.proof import ProofError
 from fanwise.select.verify_question import COUNTED, Question, blocks, read_question
 from fanwise.select.verify_reach import ENOUGH, Case, all_selections, case_of
+from fanwise.select.verify_together import lower_to_together, read_together
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,9 +68,9 @@ def evaluate(question: Question, proof: Proof | None, prefix: str) -> float:
     price = _change_price(question, proof, f"{prefix}changes")
     prices = _numbers(proof.table(f"{prefix}prices", {"price": "number"}), "price")
     _check_prices(question, prices)
-    parts = _read_parts(question, proof, f"{prefix}prices", len(prices))
-    sets = _read_sets(question, proof, f"{prefix}sets", 1)
-    return question.rounded(_bound_of_case(question, case, prices, parts, sets, price))
+    parts, sets = _read_sets(question, proof, prefix)
+    together = read_together(question, proof, f"{prefix}together")
+    return question.rounded(_bound_of_case(question, case, prices, parts, sets, price, together))
 
 
 def _bound_by_rule(question: Question, rule: list[str]) -> float:
@@ -96,13 +97,19 @@ def _bound_of_case(
     parts: Parts,
     sets: Sets | None,
     change_price: float,
+    together: npt.NDArray[np.int64] | None = None,
 ) -> float:
     """Return what prices prove of a case; who is out of reach pays nothing."""
     if case.is_empty:
         return -math.inf
     prices = np.where(case.weight > 0, prices, 0.0)
-    profit, remains = _profits(question, prices, parts, sets)
-    return _total(question, case, profit, remains + float(np.sum(case.weight)), change_price)
+    paid_for, constants = _payments(question, prices, parts, sets)
+    profit = _by_topic(question, paid_for)
+    if together is not None:
+        lower_to_together(question, case, prices, paid_for, constants, together, profit)
+    is_priced = (prices > 0) & (question.demand > 0)
+    remains = float(np.sum(case.weight) - np.sum(prices[is_priced]) + np.sum(constants))
+    return _total(question, case, profit, remains, change_price)
 
 
 def _numbers(table: pa.Table, column: str) -> Floats:
@@ -131,13 +138,13 @@ def _change_price(question: Question, proof: Proof, name: str) -> float:
     return float(prices[0])
 
 
-def _profits(
+def _payments(
     question: Question, prices: Floats, parts: Parts, sets: Sets | None
-) -> tuple[Floats, float]:
-    """Return what topics are paid, and less what in all: the sum of -u (1 - c)."""
+) -> tuple[Floats, Floats]:
+    """Return what is paid for each pair, and what each subscriber gets back for constants."""
     paid_for = np.zeros(question.num_pairs)
     is_priced = (prices > 0) & (question.demand > 0)
-    remains = -float(np.sum(prices[is_priced]))
+    given_back = np.zeros(len(prices))
     total = sum((part.astype(np.uint16) for part in parts[1:]), parts[0].astype(np.uint16))
     slopes_of = _cover_slopes if question.is_binary else _gain_slopes
     for k, part in enumerate(parts):
@@ -158,8 +165,8 @@ def _profits(
             slopes *= block.spread(paid[first:last])
             paid_for[pairs] += slopes
             if constants is not None:
-                remains += float(np.sum(paid[first:last] * constants))
-    return _by_topic(question, paid_for), remains
+                given_back[rows[first:last]] += paid[first:last] * constants
+    return paid_for, given_back
 
 
 def _by_topic(question: Question, paid_for: Floats) -> Floats:
@@ -171,23 +178,20 @@ def _by_topic(question: Question, paid_for: Floats) -> Floats:
     return profit
 
 
-def _read_parts(question: Question, proof: Proof, name: str, rows: int) -> Parts:
-    """Return the parts of sets in the mixes of a table's rows."""
-    names = sorted(column for column in proof.tables[name].column_names if column != "price")
+def _read_sets(question: Question, proof: Proof, prefix: str) -> tuple[Parts, Sets | None]:
+    """Return the parts of sets in each subscriber's mix, and the sets that each pair is in."""
+    table = proof.tables[f"{prefix}prices"]
+    names = sorted(name for name in table.column_names if name != "price")
     if names != [f"part_{k}" for k in range(len(names))] or len(names) > MOST_SETS:
-        raise ProofError(f"proof/{name}.parquet has columns that are neither price nor parts")
-    parts = [_bytes(proof.table(name, {column: "id"}), column) for column in names]
-    return parts or [np.ones(rows, dtype=np.uint8)]
-
-
-def _read_sets(question: Question, proof: Proof, name: str, times: int) -> Sets | None:
-    """Return the sets that each pair is in, so many times over; None where all are empty."""
-    if name not in proof.tables:
-        return None
-    sets = _bytes(proof.table(name, {"sets": "id"}), "sets")
-    if len(sets) != times * question.num_pairs:
-        raise ProofError(f"proof/{name}.parquet must have a row for every pair")
-    return sets
+        raise ProofError("proof/prices.parquet has columns that are neither price nor parts")
+    parts = [_bytes(proof.table(f"{prefix}prices", {name: "id"}), name) for name in names]
+    parts = parts or [np.ones(len(question.weight), dtype=np.uint8)]
+    if f"{prefix}sets" not in proof.tables:
+        return parts, None
+    sets = _bytes(proof.table(f"{prefix}sets", {"sets": "id"}), "sets")
+    if len(sets) != question.num_pairs:
+        raise ProofError("proof/sets.parquet must have a row for every pair")
+    return parts, sets
 
 
 def _bytes(table: pa.Table, column: str) -> npt.NDArray[np.uint8]:
@@ -278,11 +282,9 @@ def _bound_of_tree(question: Question, proof: Proof, prefix: str) -> float:
     prices = _numbers(leaves, "price")
     if len(topics) != 2 * num_leaves - 1 or topics.max() >= len(question.cost):
         raise ProofError("proof/tree.parquet is no tree of topics")
-    many, num_pairs = len(question.weight), question.num_pairs
+    many = len(question.weight)
     if len(prices) != num_leaves * many:
         raise ProofError("proof/leaves.parquet must have a price for every leaf and subscriber")
-    parts = _read_parts(question, proof, f"{prefix}leaves", len(prices))
-    sets = _read_sets(question, proof, f"{prefix}leaf_sets", num_leaves)
     change_prices = _leaf_changes(question, proof, f"{prefix}changes", num_leaves)
     nothing = np.zeros(len(question.cost), dtype=bool)
     left = [(nothing, nothing)]
@@ -300,13 +302,9 @@ def _bound_of_tree(question: Question, proof: Proof, prefix: str) -> float:
             continue
         case, own = case_of(question, served, dropped), slice(leaf * many, (leaf + 1) * many)
         _check_prices(question, prices[own])
-        if sets is None:  # everybody's set is what the leaf serves
-            of_pairs = case.served[question.indices].view(np.uint8)
-        else:
-            of_pairs = sets[leaf * num_pairs : (leaf + 1) * num_pairs]
-        of_leaf = [part[own] for part in parts]
-        price = change_prices[leaf]
-        bound = max(bound, _bound_of_case(question, case, prices[own], of_leaf, of_pairs, price))
+        inside = case.served[question.indices].view(np.uint8)  # everybody's set: what is served
+        parts, price = [np.ones(many, dtype=np.uint8)], change_prices[leaf]
+        bound = max(bound, _bound_of_case(question, case, prices[own], parts, inside, price))
         leaf += 1
     if left:
         raise ProofError("proof/tree.parquet ends before its last leaf")

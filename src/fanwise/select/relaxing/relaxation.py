@@ -51,11 +51,15 @@ BOUND_MARGIN = 1e-10
 
 
 class Hints(NamedTuple):
-    """What a bound follows from: prices, inequalities, and the price of a change."""
+    """What a bound follows from: prices, inequalities, and the price of a change.
+
+    ``together``: topics for which only followers pay that are satisfied together with them.
+    """
 
     prices: Prices
     inequalities: Inequalities
     change_price: float = 0.0
+    together: npt.NDArray[np.int64] | None = None
 
 
 class Relaxation:
