@@ -6,11 +6,13 @@ under inequalities fitted to a good selection and then to the relaxation itself 
 :mod:`fanwise.select.relaxing.covers` and :mod:`fanwise.select.relaxing.gain_cuts`), lowers the
 bound and points to topics; rounding, greedy completion and dropping what earns least turn them into
 better selections. Where the gap stays wide, as it does where subscribers need most of what they
-follow, the relaxation gets several inequalities a subscriber (:mod:`fanwise.select.relaxing.slots`)
-and selections come from walks (:mod:`fanwise.select.exchanging.walks`): filling by several powers
-of the benefit, peeling, and moves that take a part out and put it in better. Small instances go to
-HiGHS at once, middling ones with what is left of the gap
-when rounds change nothing. It stops at the target gap, after its work (see
+follow, the relaxation gets several inequalities a subscriber
+(:mod:`fanwise.select.relaxing.slots`), whose prices are in the end paid only by those satisfied
+together (:mod:`fanwise.select.relaxing.together`), and selections come from walks
+(:mod:`fanwise.select.exchanging.walks`): filling by several powers of the benefit, peeling, and
+moves that take a part out and put it in better. Neither side looks at who is out of reach of the
+capacity (:mod:`fanwise.select.reach`). Small instances go to HiGHS at once, middling ones with what
+is left of the gap when rounds change nothing. It stops at the target gap, after its work (see
 :mod:`fanwise.select.search`), or at the time limit where somebody gives one.
 
 Guarantee
