@@ -247,7 +247,7 @@ def _alternate(search: SelectionSearch, relaxation: Relaxation) -> None:
 def _has_use_for_slots(search: SelectionSearch) -> bool:
     """Whether one inequality a subscriber leaves a wide gap."""
     is_binary = search.problem.metric == "binary"
-    has_time = search.has_time_for(SEPARATION_SWEEPS)
+    has_time = search.would_fit(SEPARATION_SWEEPS)
     return is_binary and has_time and (search.gap or 0.0) > WIDE_GAP
 
 
@@ -267,7 +267,7 @@ def _has_use_for_walks(search: SelectionSearch) -> bool:
         return False
     if search.problem.num_pairs > WALKED_PAIRS and (search.gap or 0.0) <= WIDE_GAP:
         return False
-    return search.has_time_for(2 * STOCK_SWEEPS)
+    return search.would_fit(2 * STOCK_SWEEPS)
 
 
 def _lower_bound(search: SelectionSearch, relaxation: Relaxation) -> None:
