@@ -5,9 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Three workers on two cores: many tests wait. A file stays with one of them, so that few kernels are
-# compiled twice; tests/conftest.py has the order of the files.
-PYTEST := $(BIN)/python -m pytest -q --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+# Four workers on two cores: many tests wait. tests/conftest.py says which tests stay together, and
+# in which order they come.
+PYTEST := $(BIN)/python -m pytest -q --numprocesses 4 --dist loadgroup --no-loadscope-reorder \
   --durations=40
 
 .PHONY: setup demo test soak lint format bench clean

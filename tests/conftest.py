@@ -70,32 +70,43 @@ def keep_counts(request):
     return keep
 
 
-WAITING = ("brokers/network", "client", "distributed", "offload", "pipeline", "service")
-"""Rooms whose tests wait more than they compute: for servers, Spark, other processes."""
+WAITING = ("brokers/network", "client", "offload", "service")
+"""Rooms whose tests wait more than they compute: for servers and other processes."""
 
 
 FOLDERS = tuple(f"{room}/" for room in WAITING)
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Spread files that wait among those that compute, so that several workers do both at once.
+    """Share out files among several workers, so that none waits for another at the end.
 
-    By name, the files that wait would come together, and the longest of them last.
+    All that needs the one Spark session goes to one worker, first: a second session would start
+    and warm another Java. Every other file stays whole, so that few kernels are compiled twice;
+    files that wait are spread among those that compute, all of them in the first four fifths: what
+    is left at the end is short.
     """
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    waits = [file for file in files if str(file.relative_to(TESTS)).startswith(FOLDERS)]
-    computes = [file for file in files if file not in set(waits)]
-    # In proportion, all of them in the first four fifths: what is left at the end is short.
-    step = max(1, int(0.8 * len(files) / max(1, len(waits))))
-    order = []
+    on_spark = [
+        file for file, tests in files.items()
+        if any("spark" in getattr(test, "fixturenames", ()) for test in tests)
+    ]  # fmt: skip
+    others = [file for file in files if file not in set(on_spark)]
+    waits = [file for file in others if str(file.relative_to(TESTS)).startswith(FOLDERS)]
+    computes = [file for file in others if file not in set(waits)]
+    step = max(1, int(0.8 * len(others) / max(1, len(waits))))
+    order = list(on_spark)
     while waits or computes:
         order += waits[:1]
         order += computes[: step - 1] if waits else computes
         computes = computes[step - 1 :] if waits else []
         waits = waits[1:]
+    for number, file in enumerate(order):
+        group = "spark" if number < len(on_spark) else str(file.relative_to(TESTS))
+        for item in files[file]:
+            item.add_marker(pytest.mark.xdist_group(group))
     items[:] = [item for file in order for item in files[file]]
 
 

@@ -76,17 +76,26 @@ def run_with_signal(moment, number, arguments):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_at_any_moment(inputs, tmp_path, name):
-    """Early, in the middle and late, by either signal: the status, one line, nothing half."""
+    """Early, and while at work, by either signal: the status, one line, nothing half."""
+    check_moments(inputs, tmp_path, name, [(0.1, 0.99)])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", COMMANDS)
+def test_at_many_moments(inputs, tmp_path, name):
+    tenths = [tenth / 10 for tenth in range(10)]
+    check_moments(inputs, tmp_path, name, [(tenth, tenth + 0.1) for tenth in tenths])
+
+
+def check_moments(inputs, tmp_path, name, shares):
+    """Send a signal early, and once within each share of the calls that the command makes."""
     whole = tmp_path / "whole"
     whole.mkdir()
     done = run_with_signal(0, signal.SIGINT, spell(name, inputs, whole / "out"))
     assert done.returncode == 0, done.stderr
     calls = int(done.stderr.split()[-1])
     rng = random.Random(name)
-    moments = [
-        rng.randint(1, 30),
-        *(int(calls * rng.uniform(a, a + 0.3)) for a in (0.1, 0.4, 0.69)),
-    ]
+    moments = [rng.randint(1, 30), *(int(calls * rng.uniform(*share)) for share in shares)]
     for moment in moments:
         number = rng.choice([signal.SIGINT, signal.SIGTERM])
         home = tmp_path / f"{moment}-{number.name}"

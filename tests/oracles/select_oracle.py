@@ -111,7 +111,11 @@ def best_near(
     max_changes=None,
     change_price=0,
 ):
-    """The best value less the price of changes over all subsets that are allowed, or None."""
+    """The best value less the price of changes over all subsets that are allowed, or None.
+
+    A list has the price of each topic.
+    """
+    prices = change_price if isinstance(change_price, list) else [change_price] * len(rates)
     cost = normal_cost(rates, interests) if cost is None else [Fraction(c) for c in cost]
     best = None
     for size in range(len(rates) + 1):
@@ -126,7 +130,7 @@ def best_near(
             ):
                 continue
             net = value(rates, interests, tau, served, metric, weight)
-            net -= Fraction(change_price) * changes
+            net -= sum((Fraction(prices[t]) for t in served ^ set(before)), Fraction(0))
             best = net if best is None else max(best, net)
     return best
 

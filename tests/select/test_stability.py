@@ -48,6 +48,12 @@ def fixed_topics(draw, num_topics: int):
     return pinned, excluded, before
 
 
+def own_prices(num_topics: int):
+    """A price for each topic."""
+    price = st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.5, 7.0])
+    return st.lists(price, min_size=num_topics, max_size=num_topics)
+
+
 @st.composite
 def questions(draw, weighs_changes: bool):
     """A problem with fixed topics, maybe few changes, and the best any plan could do."""
@@ -60,6 +66,7 @@ def questions(draw, weighs_changes: bool):
             st.one_of(
                 st.fixed_dictionaries({"max_changes": st.integers(0, 4)}),
                 st.fixed_dictionaries({"change_price": st.sampled_from([0.0, 0.5, 1.0, 2.5])}),
+                st.fixed_dictionaries({"change_price": own_prices(len(instance.rates))}),
             )
         )
     workload = instance.workload()
@@ -246,6 +253,56 @@ def test_a_price_of_zero_is_the_free_plan_and_a_huge_one_stands_still(two_weeks)
     assert still.metrics["given_up"] > 0
 
 
+def test_equal_prices_of_topics_are_one_price(two_weeks):
+    _, plan, now = two_weeks
+    problem = fw.Selection(now, tau=40, capacity="25%", previous=plan)
+    one = replace(problem, change_price=1.5).solve("greedy")
+    each = replace(problem, change_price=np.full(now.num_topics, 1.5)).solve("greedy")
+    assert each.objective == one.objective
+    assert each.metrics["net_value"] == one.metrics["net_value"]
+    assert each.tables["topics"].column("served") == one.tables["topics"].column("served")
+    assert each.id != one.id  # another question, even if the answer is the same
+
+
+def test_a_topic_too_dear_to_switch_stays_and_others_do_not(two_weeks):
+    _, plan, now = two_weeks
+    problem = fw.Selection(now, tau=40, capacity="25%", previous=plan)
+    free = served_topics(problem.solve("greedy").tables["topics"], now.num_topics)
+    switched = np.flatnonzero(free != problem.was_served)
+    dear = switched[::2]
+    prices = np.zeros(now.num_topics)
+    prices[dear] = 1e6
+    near = replace(problem, change_price=prices).solve("best", gap=0.1)
+    near.verify()
+    served = served_topics(near.tables["topics"], now.num_topics)
+    assert (served[dear] == problem.was_served[dear]).all()
+    assert near.metrics["changes"] > 0
+
+
+def test_the_column_of_the_workload_says_what_switching_costs(tmp_path):
+    prices = [0.0, 5.0, 0.5, 2.0, 0.25]
+    workload = SMALL.workload(change_price=prices)
+    fw.write_workload(workload, tmp_path / "priced")
+    read = fw.read_workload(tmp_path / "priced")
+    assert read.hash == workload.hash != SMALL.workload().hash
+    before = fw.Selection(read, 60, "30%").solve("greedy")
+    problem = fw.Selection(read, 60, "60%", previous=before, change_price="column")
+    plan = problem.solve("exact")
+    plan.verify()
+    assert plan.parameters["change_price"] == "column"
+    served = served_topics(plan.tables["topics"], 5)
+    paid = sum(
+        price
+        for price, now, then in zip(prices, served, problem.was_served, strict=True)
+        if now != then
+    )
+    assert plan.metrics["net_value"] == pytest.approx(plan.objective - paid)
+    plan.save(tmp_path / "plan")
+    fw.read_plan(tmp_path / "plan", read).verify()
+    with pytest.raises(ParameterError, match="has no column 'change_price'"):
+        fw.Selection(SMALL.workload(), 60, "60%", previous=before, change_price="column")
+
+
 def test_a_plan_without_its_workload_is_refused(two_weeks):
     _, plan, now = two_weeks
     with pytest.raises(PlanError, match="--previous-workload"):
@@ -268,6 +325,9 @@ def test_a_plan_without_its_workload_is_refused(two_weeks):
         ({"previous": True, "max_changes": -1}, "whole number >= 0"),
         ({"previous": True, "max_changes": 1.5}, "whole number >= 0"),
         ({"previous": True, "change_price": float("nan")}, "number >= 0"),
+        ({"previous": True, "change_price": [1.0, 2.0, float("inf"), 0.0, 0.0]}, "got inf"),
+        ({"previous": True, "change_price": [1.0, 2.0]}, "one for each topic"),
+        ({"previous": True, "change_price": "dear"}, "'column', got 'dear'"),
         ({"previous": True, "max_changes": 1, "change_price": 1.0}, "left out with max_changes"),
     ],
 )
@@ -330,5 +390,39 @@ def test_verify_catches_what_breaks_a_promise(spoil):
     ).solve("best")
     plan.verify()
     assert plan.metrics["changes"] > 0
+    with pytest.raises(VerificationError):
+        spoil(plan).verify()
+
+
+def _reprice(price):
+    def spoil(plan):
+        table = plan.tables["topics"]
+        place = table.column_names.index("change_price")
+        prices = pa.array(np.full(len(table), price))
+        return replace(plan, tables={"topics": table.set_column(place, "change_price", prices)})
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        set_parameter(change_price=1.0),
+        set_metric(net_value=1.0),
+        set_metric(net_bound=-50.0),
+        _reprice(-1.0),
+        _reprice(float("nan")),
+        _reprice(3.5),
+        lambda plan: replace(plan, tables={"topics": plan.tables["topics"].drop(["change_price"])}),
+    ],
+)
+def test_verify_catches_wrong_prices_of_topics(spoil):
+    workload = SMALL.workload()
+    before = fw.Selection(workload, 60, "20%").solve("greedy")
+    prices = [0.1, 0.2, 0.3, 0.4, 0.5]
+    plan = fw.Selection(workload, 60, "70%", previous=before, change_price=prices).solve("best")
+    plan.verify()
+    assert plan.metrics["changes"] > 0
+    assert plan.metrics["net_bound"] is not None
     with pytest.raises(VerificationError):
         spoil(plan).verify()

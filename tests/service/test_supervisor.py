@@ -375,3 +375,31 @@ def test_the_store_is_in_trouble_until_it_has_answered(tmp_path, monkeypatch):
     service.step()
     assert service.health.troubles == {}
     service.stop()
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_the_price_of_switches_is_carried_on_over_a_restart(tmp_path, restarts):
+    decide = {"tau": 2, "capacity": 20, "give_up": 0.05}
+    service = supervise(tmp_path, decide=decide, execute={"mode": "auto"})
+    for hour in range(4):
+        close_hour(service, hour, {"news": 10 - hour, "chat/room": 4 + hour, "cats": 2, "dogs": 2})
+        epoch = service.executor.status().epoch
+        service.executor.wait(epoch, 30)
+        if restarts:
+            service.stop()
+            service = supervise(tmp_path, decide=decide, execute={"mode": "auto"})
+    found = [one.facts.get("stability") for one in service.store.last_decisions(4)]
+    service.stop()
+    assert found[0] is None
+    prices = [(one["price"], one["next_price"]) for one in found[1:]]
+    assert [later[0] for later in prices[1:]] == [earlier[1] for earlier in prices[:-1]]
+    assert len(set(prices)) == 3
+
+
+def test_the_day_before_is_kept_for_prices_of_switches(tmp_path):
+    plain = supervise(tmp_path / "plain")
+    assert plain._span_needed() == 2 * HOUR
+    plain.stop()
+    steady = supervise(tmp_path / "steady", decide={"give_up": 0.01})
+    assert steady._span_needed() == 26 * HOUR
+    steady.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -142,8 +143,10 @@ def run(
         absent_seconds=float(parse_duration(absent, "--absent")),
     )  # fmt: skip
     from fanwise.brokers.network.broker import run_broker
+    from fanwise.brokers.warming import warm_up
 
     shared.begin()
+    warm_up(logging.getLogger("fanwise.brokers").info, is_moving=found.companion is not None)
     number = run_broker(found, lambda facts: shared.announce("broker", facts, as_json=as_json))
     shared.end(number)
 

@@ -54,7 +54,15 @@ DESCRIPTION = Family(
     default="best",
     algorithm_after="metric",
     keys={"topics": ("topic",)},
-    columns={"topics": {"topic": "id", "served": "flag", "cost": "number", "was_served?": "flag"}},
+    columns={
+        "topics": {
+            "topic": "id",
+            "served": "flag",
+            "cost": "number",
+            "was_served?": "flag",
+            "change_price?": "number",
+        }
+    },
     parameters=(
         TAU,
         Parameter(
@@ -104,8 +112,9 @@ DESCRIPTION = Family(
         ),
         Parameter(
             "change_price",
-            number(0),
-            "How much every switch against --previous must gain in the objective.",
+            number(0, word="column"),
+            "How much every switch against --previous must gain in the objective, or 'column' for "
+            "the column change_price of topics.parquet: a price for each topic.",
             is_own=True,
             is_recorded_always=False,
         ),

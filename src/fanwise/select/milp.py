@@ -204,11 +204,11 @@ def _make_model(problem: Selection) -> Model:
         row_lower.append(-np.inf)
         row_upper.append(problem.max_changes - num_before)
 
-    price = problem.change_price or 0.0
+    prices = problem.price_level * problem.change_units
     is_whole = np.full(num_topics + num_wanting, problem.metric == "binary")
     is_whole[:num_topics] = True
     return Model(
-        cost=np.concatenate([-price * sign, problem.weight[wanting]]),
+        cost=np.concatenate([-prices * sign, problem.weight[wanting]]),
         lower=np.append(problem.is_pinned.astype(float), np.zeros(num_wanting)),
         upper=np.append(1.0 - problem.case.dropped, np.ones(num_wanting)),
         matrix=Matrix(np.array(starts), np.concatenate(indices), np.concatenate(values)),
@@ -216,5 +216,5 @@ def _make_model(problem: Selection) -> Model:
         row_upper=np.array(row_upper),
         is_whole=is_whole,
         is_maximised=True,
-        offset=-price * num_before,
+        offset=-float(prices[problem.before].sum()),
     )

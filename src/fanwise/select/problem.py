@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fanwise.arrays.csr import FloatArray
+from fanwise.arrays.csr import FloatArray, read_only
 from fanwise.arrays.tolerance import is_enough, most_within
 from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.problem import Bound, Measurement, Outcome, Problem, Run
 from fanwise.select.stability.previous import Previous, carry_over, mark_topics
 from fanwise.workload.topic import Tau, TopicWorkload
+from fanwise.workload.validation import LARGEST
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
@@ -56,7 +57,7 @@ class Selection(Problem):
         How many changes are allowed.
     change_price
         What a change must gain at least: the plan maximises the objective less this much per
-        change.
+        change. A number for all topics, one for each, or ``"column"`` for the workload's own.
 
     References
     ----------
@@ -72,7 +73,7 @@ class Selection(Problem):
     exclude: Iterable[str] = ()
     previous: Plan | Previous | None = None
     max_changes: int | None = None
-    change_price: float | None = None
+    change_price: float | str | npt.ArrayLike | None = None
 
     family: ClassVar[str] = "select"
 
@@ -112,13 +113,12 @@ class Selection(Problem):
         for name in ("max_changes", "change_price"):
             if getattr(self, name) is not None and self.previous is None:
                 raise ParameterError(name, "left out without a previous plan", getattr(self, name))
-        changes, price = self.max_changes, self.change_price
+        changes = self.max_changes
         if changes is not None and not (isinstance(changes, int) and changes >= 0):
             raise ParameterError("max_changes", "a whole number >= 0", changes)
-        if price is not None:
-            if not (math.isfinite(price) and price >= 0):
-                raise ParameterError("change_price", "a number >= 0", price)
-            object.__setattr__(self, "change_price", float(price))
+        if self.change_price is not None:
+            price = read_change_price(self.change_price, self.workload)
+            object.__setattr__(self, "change_price", price)
 
     def _check_fixed_topics(self) -> None:
         both = set(self.pin) & set(self.exclude)
@@ -221,6 +221,31 @@ class Selection(Problem):
                     name, "used with algorithm best, greedy or exact", getattr(self, name)
                 )
 
+    @property
+    def has_own_prices(self) -> bool:
+        """Whether topics have prices of their own for being switched."""
+        return isinstance(self.change_price, np.ndarray)
+
+    @property
+    def price_level(self) -> float:
+        """What a change costs, in :attr:`change_units`; 0 where changes have no price."""
+        if isinstance(self.change_price, float):
+            return self.change_price
+        return 1.0 if self.has_own_prices else 0.0
+
+    @cached_property
+    def change_units(self) -> FloatArray:
+        """How many price levels switching each topic costs: 1 unless topics have own prices."""
+        if isinstance(self.change_price, np.ndarray):
+            return self.change_price
+        return np.ones(self.workload.num_topics)
+
+    def switching_cost(self, served: Served) -> float:
+        """Return what the changes of a selection cost."""
+        if not self.has_own_prices or self.was_served is None:
+            return self.price_level * self.num_changes(served)
+        return float(self.change_units[served != self.was_served].sum())
+
     def num_changes(self, served: Served) -> int:
         """Topics switched on or off against the previous plan."""
         return 0 if self.was_served is None else int(np.count_nonzero(served != self.was_served))
@@ -236,7 +261,7 @@ class Selection(Problem):
 
     def net_value(self, served: Served) -> float:
         """Return the objective less the price of the changes: what is maximised."""
-        return self.value(served) - (self.change_price or 0.0) * self.num_changes(served)
+        return self.value(served) - self.switching_cost(served)
 
     def resolved(self) -> dict[str, Any]:
         """Return the capacity in cost units, and what is recorded where there is something."""
@@ -247,6 +272,7 @@ class Selection(Problem):
             "pin": list(self.pin) or None,
             "exclude": list(self.exclude) or None,
             "previous": self.previous.plan if isinstance(self.previous, Previous) else None,
+            "change_price": "column" if self.has_own_prices else self.change_price,
         }
 
     @classmethod
@@ -342,6 +368,8 @@ class Selection(Problem):
         }
         if self.was_served is not None:
             columns["was_served"] = self.was_served
+        if self.has_own_prices:
+            columns["change_price"] = self.change_units
         return pa.table(columns)
 
 
@@ -359,6 +387,40 @@ def _sorted_names(parameter: str, names: Iterable[str]) -> tuple[str, ...]:
         if not isinstance(name, str):
             raise ParameterError(parameter, "names of topics", name)
     return tuple(sorted(set(listed)))
+
+
+def read_change_price(
+    price: float | str | npt.ArrayLike, workload: TopicWorkload
+) -> float | FloatArray:
+    """Return what a change costs: a number, or an array with one for each topic.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither, or the word ``column`` where the workload has none.
+    """
+    asked = "a number >= 0, one for each topic, or 'column'"
+    if isinstance(price, str):
+        if price != "column":
+            raise ParameterError("change_price", asked, price)
+        if workload.change_price is None:
+            raise ParameterError(
+                "change_price", "a number: topics.parquet has no column 'change_price'", price
+            )
+        return workload.change_price
+    try:
+        prices = np.array(price, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("change_price", asked, price) from None
+    if prices.shape not in ((), (workload.num_topics,)):
+        raise ParameterError("change_price", asked, f"an array of shape {prices.shape}")
+    wrong = prices[~((prices >= 0) & (prices <= LARGEST))]
+    if wrong.size:
+        raise ParameterError("change_price", asked, float(wrong.flat[0]))
+    if prices.shape == ():
+        return float(prices)
+    read_only(prices)
+    return prices
 
 
 def parse_capacity(capacity: float | str, everything: float) -> tuple[float, float | None]:

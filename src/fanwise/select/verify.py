@@ -151,12 +151,16 @@ def _check_changes(
         question.max_changes is None or on + off <= question.max_changes,
         f"{on + off} topics are switched, parameters.max_changes is {question.max_changes}",
     )
-    price = plan.parameters.get("change_price")
-    if price is None and question.max_changes is None:
+    has_price = plan.parameters.get("change_price") is not None
+    if not has_price and question.max_changes is None:
         return
     yield from _check_free_plan(workload, plan, question)
-    if price is not None:
-        yield expect_metric(plan, "net_value", plan.objective - price * (on + off))
+    if has_price:
+        prices = read_question(workload, plan, is_net=True).change_price
+        switched = np.broadcast_to(prices, was.shape)[served != was]
+        net_value = plan.objective - float(np.sum(switched))
+        slack = RELATIVE_TOLERANCE * max(1.0, abs(plan.objective))
+        yield expect_metric(plan, "net_value", net_value, absolute=slack)
         yield from _check_net_bound(workload, plan)
 
 

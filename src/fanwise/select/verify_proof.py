@@ -96,7 +96,7 @@ def _bound_of_case(
     prices: Floats,
     parts: Parts,
     sets: Sets | None,
-    change_price: float,
+    change_price: Floats,
     together: npt.NDArray[np.int64] | None = None,
 ) -> float:
     """Return what prices prove of a case; who is out of reach pays nothing."""
@@ -126,16 +126,16 @@ def _check_prices(question: Question, prices: Floats) -> None:
         raise ProofError("prices must lie between 0 and the weight of the subscriber")
 
 
-def _change_price(question: Question, proof: Proof, name: str) -> float:
+def _change_price(question: Question, proof: Proof, name: str) -> Floats:
     """Return the price of a change: given, or the multiplier of their limit, or none."""
     if question.max_changes is None:
         return question.change_price
     if name not in proof.tables:
-        return 0.0
+        return np.zeros(1)
     prices = _numbers(proof.table(name, {"price": "number"}), "price")
     if len(prices) != 1 or prices[0] < 0:
         raise ProofError(f"proof/{name}.parquet must have one price >= 0")
-    return float(prices[0])
+    return prices
 
 
 def _payments(
@@ -252,13 +252,15 @@ def _gain_slopes(block: _Block, inside: Flags | None) -> tuple[Floats, Floats | 
     return slopes, np.maximum(0.0, base - block.sums(pairs, last))
 
 
-def _total(question: Question, case: Case, profit: Floats, remains: float, price: float) -> float:
+def _total(question: Question, case: Case, profit: Floats, remains: float, price: Floats) -> float:
     """Add up the bound of a case: what remains of weights, fixed topics, changes, a knapsack."""
     served, dropped, room = case.served, case.dropped, case.room
-    if price > 0:
-        profit = profit + np.where(question.was_served, price, -price)
-        allowed = question.max_changes or 0
-        remains += price * (allowed - int(np.count_nonzero(question.was_served)))
+    if (price > 0).any():
+        was = question.was_served
+        profit = profit + np.where(was, price, -price)
+        remains -= float(np.sum(np.broadcast_to(price, was.shape)[was]))
+        if question.max_changes is not None:
+            remains += float(price[0]) * question.max_changes
     free = np.flatnonzero(~served & ~dropped & (profit > 0))
     cost, gain = question.cost[free], profit[free]
     total = remains + float(np.sum(profit[served])) + float(np.sum(gain[cost <= 0]))
@@ -308,15 +310,16 @@ def _bound_of_tree(question: Question, proof: Proof, prefix: str) -> float:
         leaf += 1
     if left:
         raise ProofError("proof/tree.parquet ends before its last leaf")
-    return max(bound, 0.0) if question.change_price == 0 else bound
+    return bound if question.change_price.any() else max(bound, 0.0)
 
 
-def _leaf_changes(question: Question, proof: Proof, name: str, num_leaves: int) -> Floats:
+def _leaf_changes(question: Question, proof: Proof, name: str, num_leaves: int) -> list[Floats]:
+    """Return the price of a change in each leaf."""
     if question.max_changes is None:
-        return np.full(num_leaves, question.change_price)
+        return [question.change_price] * num_leaves
     if name not in proof.tables:
-        return np.zeros(num_leaves)
+        return [np.zeros(1)] * num_leaves
     prices = _numbers(proof.table(name, {"price": "number"}), "price")
     if len(prices) != num_leaves or (prices < 0).any():
         raise ProofError(f"proof/{name}.parquet must have a price >= 0 for every leaf")
-    return prices
+    return list(prices.reshape(-1, 1))

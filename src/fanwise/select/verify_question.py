@@ -40,6 +40,8 @@ class Question:
         all its topics carry.
     is_whole
         Whether what is bounded is a whole number whatever is served.
+    change_price
+        Per topic, what switching it costs; one number for all where they have none of their own.
     has_paper_bound
         Whether the bound of Setty et al. holds: neither costs nor weights are given.
     """
@@ -57,7 +59,7 @@ class Question:
     is_excluded: Flags
     was_served: Flags
     max_changes: int | None
-    change_price: float
+    change_price: Floats
     received: Floats
     has_paper_bound: bool
 
@@ -110,7 +112,7 @@ def read_question(workload: TopicWorkload, plan: Plan, *, is_net: bool = False) 
     ones = np.ones(workload.num_subscribers)
     weight = np.where(demand > 0, ones if workload.weight is None else workload.weight, 0.0)
     is_binary = parameters["metric"] == "binary"
-    price = float(parameters.get("change_price") or 0.0)
+    prices = change_price_in(plan, workload.num_topics)
     return Question(
         indptr=workload.interests.indptr,
         indices=workload.interests.indices,
@@ -125,7 +127,7 @@ def read_question(workload: TopicWorkload, plan: Plan, *, is_net: bool = False) 
         is_excluded=named(workload, parameters.get("exclude")),
         was_served=was_served_in(plan, workload.num_topics),
         max_changes=parameters.get("max_changes"),
-        change_price=price if is_net else 0.0,
+        change_price=prices if is_net else np.zeros(1),
         received=received,
         has_paper_bound=workload.cost is None and workload.weight is None,
     )
@@ -160,8 +162,8 @@ def wrong_parameters(workload: TopicWorkload, parameters: Mapping[str, Any]) -> 
     changes, price = parameters.get("max_changes"), parameters.get("change_price")
     if changes is not None and not (_is_amount(changes) and isinstance(changes, int)):
         yield f"max_changes: parameters.max_changes is {changes!r}, not a whole number >= 0"
-    if price is not None and not _is_amount(price):
-        yield f"change_price: parameters.change_price is {price!r}, not a number >= 0"
+    if price is not None and price != "column" and not _is_amount(price):
+        yield f"change_price: parameters.change_price is {price!r}, not a number >= 0 or 'column'"
     if changes is not None and price is not None:
         yield "change_price: a plan has it or max_changes, not both"
     if (changes is not None or price is not None) and "previous" not in parameters:
@@ -197,6 +199,31 @@ def was_served_in(plan: Plan, num_topics: int) -> Flags:
             zero_copy_only=False
         )
     return flags
+
+
+def change_price_in(plan: Plan, num_topics: int) -> Floats:
+    """Return what switching costs: one price for all, or one per topic as the plan's table says.
+
+    Raises
+    ------
+    VerificationError
+        If the table has no prices where the parameters say so, or has some that are none.
+    """
+    stated, table = plan.parameters.get("change_price"), plan.tables["topics"]
+    if ("change_price" in table.column_names) != (stated == "column"):
+        raise VerificationError(
+            "change_price: topics.parquet must have a column 'change_price' where "
+            "parameters.change_price is 'column', and only then"
+        )
+    if stated != "column":
+        return np.array([float(stated or 0.0)])
+    prices = np.zeros(num_topics)
+    prices[table.column("topic").to_numpy()] = table.column("change_price").to_numpy(
+        zero_copy_only=False
+    )
+    if not (np.isfinite(prices) & (prices >= 0)).all():
+        raise VerificationError("change_price: topics.parquet has a price that is no number >= 0")
+    return prices
 
 
 def cost_of(workload: TopicWorkload) -> Floats:

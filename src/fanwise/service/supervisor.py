@@ -11,7 +11,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fanwise.errors import FanwiseError
+from fanwise.service.analyzer.ahead import LAG
 from fanwise.service.analyzer.deciding import Analyzer, Decided
 from fanwise.service.analyzer.forecasting import DAY
 from fanwise.service.analyzer.silent import InForce
@@ -61,6 +62,8 @@ TIDY_SECONDS = 600.0
 """Between two removals of what is too old."""
 LONGEST_PAUSE = 60.0
 """Most seconds between two attempts to decide the same window."""
+RECALLED = 24
+"""Decisions among which the last one is looked for that says what a switch must gain."""
 MOST_ATTEMPTS = 5
 """Attempts to decide a window, after which its decision is that there is none."""
 
@@ -263,6 +266,7 @@ class Supervisor:
             self.in_force(window),
             pin=[one.topic for one in pins if one.kind == "pin"],
             exclude=[one.topic for one in pins if one.kind == "exclude"],
+            before=self._last_facts(window),
         )
         if decided.plan is not None:
             self._save(decided)
@@ -277,6 +281,17 @@ class Supervisor:
             decision.state,
             time.perf_counter() - started,
         )
+
+    def _last_facts(self, window: Window) -> Mapping[str, Any] | None:
+        """Return the facts of the last decision before a window that was made with a plan."""
+        if self.configuration.decide.give_up is None:
+            return None
+        made = [
+            one
+            for one in self.store.last_decisions(RECALLED)
+            if one.window.start < window.start and "stability" in one.facts
+        ]
+        return max(made, key=lambda one: (one.window.end, one.number)).facts if made else None
 
     def _put(self, decided: Decided) -> Decision:
         """Hand a decision to the executor; return what became of it."""
@@ -499,11 +514,14 @@ class Supervisor:
         remove_old(self.store, Retention(keeping.keep, keeping.keep_decisions), _now())
 
     def _span_needed(self) -> int:
-        """Return how far back forecasts look, in microseconds."""
+        """Return how far back forecasts and prices of switches look, in microseconds."""
         forecast = self.configuration.decide.forecast
         windows = {"last": 2, "quantile": forecast.windows + 1, "same-hour": 2}[forecast.kind]
         days = forecast.days if forecast.kind == "same-hour" else 0
-        return windows * self.rule.length + days * DAY
+        span = windows * self.rule.length + days * DAY
+        if self.configuration.decide.give_up is None:
+            return span
+        return max(span, (LAG + 3) * self.rule.length, DAY + 2 * self.rule.length)
 
 
 def _name(window: Window, hash: str) -> str:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from rich.console import Console
 
-from fanwise.brokers.demo.audit import KEPT, Audit
+from fanwise.brokers.demo.audit import KEPT, Audit, Due
 from fanwise.brokers.demo.costs import Costs, cost_of, loads_of, solve_centrally
 from fanwise.brokers.demo.crowd import Crowd
 from fanwise.brokers.demo.plots import save_cost_figure
@@ -38,16 +38,19 @@ def test_the_audit_finds_what_is_lost_and_what_is_doubled():
     audit = Audit()
     audit.wants(1, (0.0,), (0.5,), 10.0)
     audit.wants(2, (0.4,), (1.0,), 10.0)
-    audit.published("p", 1, 5.0, (0.3,))  # before anybody wanted it
-    audit.published("p", 2, 20.0, (0.45,))
-    audit.published("p", 3, 30.0, (0.3,))
+    audit.published("p", 1, 5.0, 5.1, (0.3,))  # before anybody wanted it
+    audit.published("p", 2, 20.0, 21.0, (0.45,))
+    audit.published("p", 3, 30.0, 31.0, (0.3,))
     for client in (1, 2):
         audit.received(client, "p", 2)
-    assert audit.verdict() == (3, 2, 1, 0)  # p 3 has not come
+    assert audit.verdict() == (3, 2, 1, 0)
+    assert audit.missing() == [(1, "p", 3)]
+    assert audit.has_come(Due(2, "p", 2))
     audit.received(1, "p", 3)
     audit.received(1, "p", 3)
     assert audit.verdict() == (3, 3, 0, 1)
-    audit.ends(2, 20.0 + KEPT / 2)  # given up too early to be due: neither lost nor wrong
+    assert not audit.missing()
+    audit.ends(2, 20.5 + KEPT)  # given up too soon after 21 to be due: neither lost nor wrong
     assert audit.verdict() == (2, 3, 0, 1)
 
 

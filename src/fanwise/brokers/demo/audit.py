@@ -1,8 +1,8 @@
 """Whether everybody got what was due, once each.
 
 Due is a publication that was acknowledged, to every client with a subscription that had settled
-before it was published, and that was kept until some time later. What came beyond that, while a
-subscription began or ended, is neither due nor wrong.
+before it was published, and that was kept until some time after the acknowledgement. What came
+beyond that, while a subscription began or ended, is neither due nor wrong.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 Point = tuple[float, ...]
 KEPT = 10.0
-"""Seconds after a publication for which a subscription must be kept to make it due."""
+"""Seconds after an acknowledgement for which a subscription must be kept to make it due."""
 
 
 @dataclass(slots=True)
@@ -23,6 +23,20 @@ class _Interest:
     hi: Point
     since: float
     until: float = math.inf
+
+
+class _Published(NamedTuple):
+    began: float
+    acknowledged: float
+    point: Point
+
+
+class Due(NamedTuple):
+    """A publication that a client should get."""
+
+    client: int
+    publisher: str
+    sequence: int
 
 
 class Verdict(NamedTuple):
@@ -39,8 +53,8 @@ class Audit:
     """Notes of what was wanted, published and received."""
 
     _interests: dict[int, list[_Interest]] = field(default_factory=dict)
-    _published: dict[tuple[str, int], tuple[float, Point]] = field(default_factory=dict)
-    _received: Counter[tuple[int, str, int]] = field(default_factory=Counter)
+    _published: dict[tuple[str, int], _Published] = field(default_factory=dict)
+    _received: Counter[Due] = field(default_factory=Counter)
 
     def wants(self, client: int, lo: Point, hi: Point, now: float) -> None:
         """A subscription has settled."""
@@ -53,13 +67,15 @@ class Audit:
                 interest.until = now
                 return
 
-    def published(self, publisher: str, sequence: int, began: float, point: Point) -> None:
+    def published(
+        self, publisher: str, sequence: int, began: float, acknowledged: float, point: Point
+    ) -> None:
         """A publication that began at a time was acknowledged."""
-        self._published[publisher, sequence] = began, point
+        self._published[publisher, sequence] = _Published(began, acknowledged, point)
 
     def received(self, client: int, publisher: str, sequence: int) -> None:
         """A client's application was handed a message."""
-        self._received[client, publisher, sequence] += 1
+        self._received[Due(client, publisher, sequence)] += 1
 
     @property
     def num_published(self) -> int:
@@ -71,17 +87,29 @@ class Audit:
 
     def verdict(self) -> Verdict:
         """Compare what came with what was due. O(publications x interests)."""
-        due = lost = 0
-        for client, interests in self._interests.items():
-            for (publisher, sequence), (began, point) in self._published.items():
-                if any(_is_due(interest, began, point) for interest in interests):
-                    due += 1
-                    lost += (client, publisher, sequence) not in self._received
+        due = self._due()
         doubled = sum(count - 1 for count in self._received.values())
-        return Verdict(due, len(self._received), lost, doubled)
+        lost = sum(one not in self._received for one in due)
+        return Verdict(len(due), len(self._received), lost, doubled)
+
+    def missing(self) -> list[Due]:
+        """Return what was due and has not come. O(publications x interests)."""
+        return [one for one in self._due() if one not in self._received]
+
+    def has_come(self, due: Due) -> bool:
+        return due in self._received
+
+    def _due(self) -> list[Due]:
+        return [
+            Due(client, *name)
+            for client, interests in self._interests.items()
+            for name, sent in self._published.items()
+            if any(_is_due(interest, sent) for interest in interests)
+        ]
 
 
-def _is_due(interest: _Interest, began: float, point: Point) -> bool:
-    if not interest.since <= began or interest.until < began + KEPT:
+def _is_due(interest: _Interest, sent: _Published) -> bool:
+    if not interest.since <= sent.began or interest.until < sent.acknowledged + KEPT:
         return False
-    return all(a <= x <= b for a, x, b in zip(interest.lo, point, interest.hi, strict=True))
+    sides = zip(interest.lo, sent.point, interest.hi, strict=True)
+    return all(low <= x <= high for low, x, high in sides)

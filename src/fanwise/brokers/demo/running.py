@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from fanwise.arrays.csr import IntArray
-from fanwise.brokers.demo.audit import Audit
+from fanwise.brokers.demo.audit import Audit, Due
+from fanwise.brokers.demo.beside import Beside, prepare
 from fanwise.brokers.demo.costs import Costs, cost_of, loads_of, solve_centrally
 from fanwise.brokers.demo.crowd import Crowd
 from fanwise.brokers.demo.processes import Processes
@@ -23,8 +24,9 @@ from fanwise.workload.content.files import write_content_workload
 
 CONNECT_SECONDS = 120.0
 CONNECTED_AT_ONCE = 20
-QUIET, PATIENCE = 3.0, 120.0
-"""Seconds without a message after which all have come; and how long to wait for that."""
+QUIET, SILENCE, PATIENCE = 3.0, 30.0, 120.0
+"""Seconds without a message after which all should have come, and after which what is missing is
+lost; and how long to wait at most."""
 CENTRAL_SECONDS = 4.0
 """That a central plan may take."""
 
@@ -102,6 +104,9 @@ class Demo:
     async def run(self) -> dict[str, Any]:
         """Run to the end of the time; return what came of it."""
         async with AsyncExitStack() as stack:
+            self._beside = stack.enter_context(Beside())
+            self._tell("compiling kernels, on a machine's first run")
+            await self._beside.run(prepare)
             processes = await stack.enter_async_context(Processes(self._home))
             address = await self._start(processes)
             await self._connect(address, stack)
@@ -122,7 +127,7 @@ class Demo:
             self._take_costs()
             homes, workload = self._homes(), self.crowd.workload
             self._tell("solving centrally, to compare")
-            central = await asyncio.to_thread(solve_centrally, workload, CENTRAL_SECONDS, homes)
+            central = await self._beside.run(solve_centrally, workload, CENTRAL_SECONDS, homes)
             self._add_central(self.costs[-1].seconds, central)
             self._tell("stopping")
         verdict = self.audit.verdict()
@@ -257,7 +262,7 @@ class Demo:
             sequence = await client.publish(point, b"")
         except (RejectedError, NotConnectedError):
             return
-        self.audit.published(client.name, sequence, began, point)
+        self.audit.published(client.name, sequence, began, time.monotonic(), point)
 
     async def _drift(self, end: float) -> None:
         numbers = [0] * len(self._clients)
@@ -290,17 +295,23 @@ class Demo:
         while time.monotonic() + CENTRAL_SECONDS < end:
             workload, homes = self.crowd.workload, self._homes()
             seconds = time.monotonic() - self._began
-            central = await asyncio.to_thread(solve_centrally, workload, CENTRAL_SECONDS, homes)
+            central = await self._beside.run(solve_centrally, workload, CENTRAL_SECONDS, homes)
             self._add_central(seconds, central)
             await asyncio.sleep(self._settings.central_every)
 
     async def _wait_for_quiet(self) -> None:
+        """Wait until all that was due has come, or nothing comes any more."""
         end = time.monotonic() + PATIENCE
         self._last_received = time.monotonic()
+        missing: list[Due] | None = None
         while time.monotonic() < end:
             waiting = sum(client.num_unanswered for client in self._clients)
-            if not waiting and time.monotonic() - self._last_received > QUIET:
-                return
+            quiet = time.monotonic() - self._last_received
+            if not waiting and quiet > QUIET:
+                missing = self.audit.missing() if missing is None else missing
+                missing = [due for due in missing if not self.audit.has_come(due)]
+                if not missing or quiet > SILENCE:
+                    return
             await asyncio.sleep(0.2)
 
     # ------------------------------------------------------------ looking

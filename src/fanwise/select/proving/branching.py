@@ -150,7 +150,7 @@ class _Search:
         """Make a leaf of a node and return -1, or return the topic to branch on."""
         nothing = np.zeros(len(self.problem.demand), dtype=np.float32)
         if self._evaluator.is_empty(node):
-            self._leaves.append(Leaf(nothing, self.problem.change_price or 0.0, -np.inf))
+            self._leaves.append(Leaf(nothing, self.problem.price_level, -np.inf))
             return -1
         lack = self._evaluator.lack(node)
         answer = _solve_relaxation(self._evaluator, node, lack)
@@ -192,7 +192,7 @@ class _Relaxed(NamedTuple):
 def _solve_relaxation(evaluator: NodeEvaluator, node: Node, lack: Lack) -> _Relaxed:
     """Solve the linear program of a node: shares x_t and satisfaction z_v <= c_v + sum b_vt x_t."""
     problem, left = evaluator.problem, node.left
-    price = problem.change_price or 0.0
+    price = problem.price_level
     prices = np.zeros(len(problem.demand), dtype=np.float32)
     if not len(left):
         # Nothing is left to choose: who lacks something pays all it has.
@@ -221,7 +221,7 @@ def _solve_relaxation(evaluator: NodeEvaluator, node: Node, lack: Lack) -> _Rela
         decided = float(evaluator.fixed.sign[node.served].sum())
         upper.append(problem.max_changes - evaluator.fixed.num_before - decided)
     model = Model(
-        cost=np.concatenate([-price * evaluator.fixed.sign[left], lack.weight[wanting]]),
+        cost=np.concatenate([-price * evaluator.fixed.toll[left], lack.weight[wanting]]),
         lower=np.zeros(len(left) + many),
         upper=np.ones(len(left) + many),
         matrix=by_row(rows, columns, values, len(upper)),

@@ -177,9 +177,9 @@ def value_of(problem: Selection, stored: Stored) -> float:
         _pay_together(problem, stored, pay, profit)
     fixed, price = FixedTopics(problem, problem.case), stored.change_price
     limit = most_within(problem.limit)
-    profit, room, value = fixed.split(profit - price * fixed.sign, limit)
+    profit, room, value = fixed.split(profit - price * fixed.toll, limit)
     value += float(problem.case.weight.sum()) - paid
-    value += price * ((problem.max_changes or 0) - fixed.num_before)
+    value += price * ((problem.max_changes or 0) - fixed.toll_before)
     return value + fractional_knapsack(profit, problem.cost, room)
 
 

@@ -111,8 +111,8 @@ class NodeEvaluator:
         profit = np.zeros(len(problem.cost))
         np.add.at(profit, self.topics, lack.slope * paid[self.rows])
         if change_price > 0:
-            profit = profit - change_price * self.fixed.sign
-            value += change_price * ((problem.max_changes or 0) - self.fixed.num_before)
+            profit = profit - change_price * self.fixed.toll
+            value += change_price * ((problem.max_changes or 0) - self.fixed.toll_before)
         value += float(np.sum(profit[node.served]))
         left = node.left
         return value + fractional_knapsack(profit[left], problem.cost[left], self.room(node))

@@ -34,8 +34,10 @@ class FixedTopics:
     ----------
     sign
         Per topic, how the number of changes moves when it is served: 1, or -1 if it was before.
-    num_before
-        How many topics were served before.
+    toll
+        The same in what changes cost: of a topic with a price of its own so many price levels.
+    num_before, toll_before
+        How many topics were served before, and what switching all of them costs.
     """
 
     def __init__(self, problem: Selection, case: Case) -> None:
@@ -47,6 +49,8 @@ class FixedTopics:
             was_served = np.zeros(problem.workload.num_topics, dtype=bool)
         self.sign: FloatArray = np.where(was_served, -1.0, 1.0)
         self.num_before = int(np.count_nonzero(was_served))
+        self.toll: FloatArray = self.sign * problem.change_units
+        self.toll_before = float(problem.change_units[was_served].sum())
 
     def force(self, wish: FloatArray, weight: FloatArray) -> None:
         """Change wished shares and what capacity takes off them, so that fixed topics obey."""

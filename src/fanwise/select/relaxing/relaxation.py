@@ -81,8 +81,8 @@ class Relaxation:
     hints
         What it follows from; None while that is nothing but the weight of everybody.
     change_price
-        What a change against the previous plan costs. With a limit on changes this is the
-        multiplier of the limit, and every price >= 0 proves a bound.
+        What a change against the previous plan costs, times the units of the topic. With a limit on
+        changes this is the multiplier of the limit, and every price >= 0 proves a bound.
     """
 
     def __init__(self, problem: Selection, case: Case | None = None) -> None:
@@ -97,7 +97,7 @@ class Relaxation:
         self.case = problem.case if case is None else case
         self._weight = self.case.weight
         self._fixed = FixedTopics(problem, self.case)
-        self.change_price = problem.change_price or 0.0
+        self.change_price = problem.price_level
         self.prices = prices_within(self._weight, self._weight)
         self._ceiling = self.prices.copy()
         self._total = float(self._weight.sum())
@@ -170,7 +170,7 @@ class Relaxation:
         value += fractional_knapsack(profit, self.problem.cost, limit) - paid
         if price > 0:
             allowed = self.problem.max_changes or 0
-            value += price * (allowed - fixed.num_before)
+            value += price * (allowed - fixed.toll_before)
         return value
 
     def num_changes(self) -> float:
@@ -192,7 +192,7 @@ class Relaxation:
 
     def _bonus(self) -> FloatArray | float:
         """Return what serving each topic saves in changes."""
-        return -self.change_price * self._fixed.sign if self.change_price else 0.0
+        return -self.change_price * self._fixed.toll if self.change_price else 0.0
 
     def _move_prices(self, shares: npt.NDArray[np.float32], moved: Prices) -> None:
         interests = self.problem.workload.interests

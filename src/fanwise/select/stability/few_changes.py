@@ -1,9 +1,9 @@
 """The next plan after rates or subscriptions changed, with few switches.
 
 Two forms of one question: at most K topics switched on or off against the previous plan, or every
-switch must gain a price P. Both become a surcharge on what a topic costs (see
-:mod:`fanwise.select.stability.switching`). A limit is met by bisection on the surcharge; dropping
-the topics that earn least and filling up again improves the rest.
+switch must gain a price P, one for all topics or one of its own topic. Both become a surcharge on
+what a topic costs (see :mod:`fanwise.select.stability.switching`). A limit is met by bisection on
+the surcharge; dropping the topics that earn least and filling up again improves the rest.
 
 The bound is that of the linear relaxation with the price of a change as one more multiplier: for
 every price p >= 0, the optimum with at most K changes is at most the optimum of (value - p x
@@ -147,7 +147,7 @@ class ChangeSearch(SelectionSearch):
         for factor in SPREAD:
             if not self._may_try():
                 return
-            self._try(factor * (problem.change_price or 0.0) / worth)
+            self._try(factor * problem.price_level / worth)
 
     def _find_by_bisection(self, max_changes: int) -> None:
         """Find the least surcharge at which greedy makes few enough changes, on a log scale."""

@@ -1,7 +1,8 @@
 """Selections near the one in force, by prices under which a change costs more.
 
 A topic that was not served before counts as dearer by a surcharge, one that was as cheaper: greedy
-selection under such prices trades value for stability. What changes too much is taken back, and
+selection under such prices trades value for stability. Where topics have prices of their own for
+being switched, the surcharge is so much larger. What changes too much is taken back, and
 changes that are left are spent.
 """
 
@@ -29,7 +30,7 @@ class Switching:
     def prices(self, surcharge: float) -> FloatArray:
         """Return what topics cost when a change costs this much more."""
         cost = self.problem.cost
-        change = np.where(self._was_served, -surcharge, surcharge)
+        change = np.where(self._was_served, -surcharge, surcharge) * self.problem.change_units
         return np.maximum(cost + change, LEAST_PRICE * cost)
 
     def complete(self, kept: Served, surcharge: float) -> Served:
@@ -64,6 +65,7 @@ class Switching:
         while True:
             new = np.flatnonzero(served & ~self._was_served & ~self.problem.is_pinned)
             losses = topic_losses(self.problem, served)[new]
+            losses -= self.problem.price_level * self.problem.change_units[new]
             count = min(len(new), self._num_unwanted(served, losses))
             if count <= 0:
                 return served
@@ -75,7 +77,7 @@ class Switching:
     def _num_unwanted(self, served: Served, losses: FloatArray) -> int:
         if self.problem.max_changes is not None:
             return self.problem.num_changes(served) - self.problem.max_changes
-        return int(np.count_nonzero(losses < (self.problem.change_price or 0.0)))
+        return int(np.count_nonzero(losses < 0))
 
     def _spend(self, served: Served, surcharge: float, allowed: int) -> Served:
         """Use the changes that are left for new topics, within the capacity that is left."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,13 @@ from fanwise.formatting import number, percent
 from fanwise.planning.plan import Plan
 from fanwise.select.problem import Selection, served_topics
 from fanwise.select.stability.previous import Previous
+from fanwise.service.analyzer.ahead import look_ahead
 from fanwise.service.analyzer.effects import weigh_effect
 from fanwise.service.analyzer.forecasting import History, foretell
 from fanwise.service.analyzer.pricing import price_served
 from fanwise.service.analyzer.reasons import list_changes
 from fanwise.service.analyzer.silent import ByHand, InForce, Silent, find_silent
+from fanwise.service.analyzer.steadying import Steadiness, first_price, read_price, topic_prices
 from fanwise.service.analyzer.workloads import Traffic, make_workload, traffic_of
 from fanwise.service.configuration.model import Decide, Price
 from fanwise.service.records import Change, ClosedWindow, Decision, Window
@@ -109,6 +111,7 @@ class Analyzer:
         *,
         pin: Iterable[str] = (),
         exclude: Iterable[str] = (),
+        before: Mapping[str, Any] | None = None,
     ) -> Decided:
         """Return the decision for a window.
 
@@ -118,6 +121,8 @@ class Analyzer:
             What is obeyed now; changes are counted against it.
         pin, exclude
             Topics fixed by hand while the service runs, beside those of the configuration.
+        before
+            Facts of the decision before, which say what a switch must gain now.
         """
         settings, watch = self._settings, Stopwatch()
         with watch.timed("build"):
@@ -133,6 +138,11 @@ class Analyzer:
         try:
             with watch.timed("solve"):
                 problem = self._pose(workload, in_force, was_served, by_hand)
+            steadiness = None
+            if settings.give_up is not None and in_force is not None:
+                with watch.timed("look_ahead"):
+                    problem, steadiness = self._steady(problem, closed, before or {})
+            with watch.timed("solve"):
                 plan = problem.solve(
                     time_limit=settings.time_limit,
                     gap=settings.gap,
@@ -155,6 +165,8 @@ class Analyzer:
         facts["effect"] = effect
         facts["switched_on"] = sum(change.served for change in changes)
         facts["silent"] = len(silent.stay)
+        if steadiness is not None:
+            facts["stability"] = steadiness.after(plan.metrics)
         if foretold.lacks:
             facts["forecast_lacks"] = foretold.lacks
         if self._price is not None:
@@ -231,6 +243,21 @@ class Analyzer:
             exclude=sorted(by_hand.exclude & there),
             **limits,
         )
+
+    def _steady(
+        self, problem: Selection, closed: ClosedWindow, before: Mapping[str, Any]
+    ) -> tuple[Selection, Steadiness]:
+        """Return the question with prices of switches, and how they came about."""
+        settings, was_served = self._settings, problem.before
+        value, many = problem.value(was_served), int(np.count_nonzero(was_served))
+        unit = first_price(value, many)
+        price = read_price(before) if settings.give_up else 0.0
+        price = unit if price is None else price
+        first = 1 if settings.forecast.kind == "last" else 2
+        ahead = look_ahead(problem, closed.window, traffic_of(closed), self._history, first=first)
+        steadiness = Steadiness(settings.give_up or 0.0, price, unit, ahead.rests_on)
+        prices = topic_prices(price, ahead, was_served)
+        return replace(problem, change_price=prices), steadiness
 
     def _facts(self, problem: Selection, plan: Plan, served: Mask) -> dict[str, Any]:
         workload = problem.workload

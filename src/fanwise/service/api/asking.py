@@ -95,6 +95,8 @@ class Questions:
                 "capacity": decide.capacity,
                 "metric": decide.metric,
                 "max_changes": decide.max_changes,
+                "change_price": decide.change_price,
+                "give_up": decide.give_up,
                 "time_limit": decide.time_limit,
             },
             you=role,

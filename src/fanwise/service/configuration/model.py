@@ -221,6 +221,11 @@ class Decide(Section):
     change_price: Amount | None = Field(
         None, description="How much every switch must gain, in satisfied subscribers."
     )
+    give_up: Share | None = Field(
+        None,
+        description="Share of the value that few switches may cost, as in 0.01, as a mean of many "
+        "windows. What a switch must gain follows from it, topic by topic.",
+    )
     least_gain: Share = Field(
         0.0, description="Share by which a decision must beat the one in force to be acted on."
     )
@@ -235,8 +240,13 @@ class Decide(Section):
     @model_validator(mode="after")
     def check_changes(self) -> Self:
         """Changes are limited in one way, and no topic is both pinned and excluded."""
-        if self.max_changes is not None and self.change_price is not None:
-            raise ValueError("max_changes and change_price exclude each other: give one of them")
+        ways = [
+            name
+            for name in ("max_changes", "change_price", "give_up")
+            if getattr(self, name) is not None
+        ]
+        if len(ways) > 1:
+            raise ValueError(f"{ways[0]} and {ways[1]} exclude each other: give one of them")
         both = sorted(set(self.pin) & set(self.exclude))
         if both:
             raise ValueError(f"pin and exclude both name {both[0]!r}: leave it in one of them")

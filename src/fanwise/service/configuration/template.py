@@ -20,8 +20,7 @@ EXAMPLES: dict[tuple[str, ...], Any] = {
     ("source", "kind"): "mqtt",
     ("decide", "tau"): 20,
     ("decide", "capacity"): "30%",
-    ("decide", "max_changes"): 100,
-    ("decide", "least_gain"): 0.005,
+    ("decide", "give_up"): 0.01,
 }
 """Values that the file begins with where there is no default, or a better one for a start."""
 

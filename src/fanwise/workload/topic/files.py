@@ -50,7 +50,9 @@ def read_workload(path: str | Path) -> TopicWorkload:
 
 def open_tables(folder: Path, header: dict[str, Any]) -> tuple[ParquetTable, ParquetTable]:
     """Open the tables of topics and of subscribers, which must have the rows the header says."""
-    topics = ParquetTable(folder / "topics.parquet", ("topic", "name", "rate", "bytes"), ("cost",))
+    topics = ParquetTable(
+        folder / "topics.parquet", ("topic", "name", "rate", "bytes"), ("cost", "change_price")
+    )
     subscribers = ParquetTable(
         folder / "subscribers.parquet",
         ("subscriber", "name"),
@@ -72,6 +74,7 @@ def read_columns(topics: ParquetTable, subscribers: ParquetTable) -> dict[str, A
         "topic_names": topics.names(topic_order),
         "subscriber_names": subscribers.names(order),
         "cost": topics.optional("cost", topic_order),
+        "change_price": topics.optional("change_price", topic_order),
         "tau": subscribers.optional("tau", order),
         "weight": subscribers.optional("weight", order),
         "max_degree": subscribers.optional_ids("max_degree", order),
@@ -95,6 +98,8 @@ def write_tables(workload: TopicWorkload, folder: Path) -> None:
     }
     if workload.cost is not None:
         topics["cost"] = workload.cost
+    if workload.change_price is not None:
+        topics["change_price"] = workload.change_price
     subscribers: dict[str, Any] = {
         "subscriber": np.arange(workload.num_subscribers, dtype=np.int32),
         "name": workload.subscriber_names,

@@ -42,6 +42,8 @@ class TopicWorkload:
         Length of the period the rates are counted over.
     cost
         Cost of serving each topic where it is not rate x followers.
+    change_price
+        What switching each topic on or off must gain at least, where it has a price of its own.
     tau, weight, max_degree, positions
         Optional columns of subscribers: threshold, priority, link budget, network coordinates.
     origin
@@ -55,6 +57,7 @@ class TopicWorkload:
     subscriber_names: pa.Array
     period_seconds: float
     cost: FloatArray | None = None
+    change_price: FloatArray | None = None
     tau: FloatArray | None = None
     weight: FloatArray | None = None
     max_degree: IntArray | None = None
@@ -67,6 +70,7 @@ class TopicWorkload:
             self.message_bytes,
             *self.interests,
             self.cost,
+            self.change_price,
             self.tau,
             self.weight,
             self.max_degree,
@@ -88,6 +92,7 @@ class TopicWorkload:
         subscriber_names: Any = None,
         period_seconds: float = 86400.0,
         cost: npt.ArrayLike | None = None,
+        change_price: npt.ArrayLike | None = None,
         tau: npt.ArrayLike | None = None,
         weight: npt.ArrayLike | None = None,
         max_degree: npt.ArrayLike | None = None,
@@ -110,6 +115,7 @@ class TopicWorkload:
             subscriber_names=subscriber_names,
             period_seconds=period_seconds,
             cost=cost,
+            change_price=change_price,
             tau=tau,
             weight=weight,
             max_degree=max_degree,
@@ -184,6 +190,7 @@ class TopicWorkload:
             ("rate", self.rates),
             ("bytes", self.message_bytes),
             ("cost", self.cost),
+            ("change_price", self.change_price),
             ("tau", self.tau),
             ("weight", self.weight),
             ("max_degree", self.max_degree),

@@ -183,7 +183,11 @@ def assemble(
         topic_names=topics.column("name"),
         subscriber_names=subscribers.column("name"),
         period_seconds=period_seconds,
-        cost=topics.column("cost").to_numpy() if "cost" in topics.column_names else None,
+        **{
+            name: topics.column(name).to_numpy()
+            for name in ("cost", "change_price")
+            if name in topics.column_names
+        },
         positions=np.column_stack(
             [subscribers.column(f"net_{axis}").to_numpy() for axis in range(axes)]
         )
@@ -270,8 +274,9 @@ def _topic_table(workload: TopicWorkload, chosen: LongArray, users: IntArray) ->
         "rate": workload.rates[chosen],
         "bytes": workload.message_bytes[chosen],
     }
-    if workload.cost is not None:
-        columns["cost"] = workload.cost[chosen]
+    for name, values in (("cost", workload.cost), ("change_price", workload.change_price)):
+        if values is not None:
+            columns[name] = values[chosen]
     return pa.table(columns)
 
 
