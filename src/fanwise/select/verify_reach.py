@@ -78,12 +78,13 @@ def _is_near(question: Question, served: Flags, dropped: Flags, reached: float) 
         lack = question.demand[chosen[first:last]] * ENOUGH
         if given is not None:
             lack = lack - np.add.reduceat(given[topics], starts)
-        is_short = np.add.reduceat(rates[topics], starts) < lack * ENOUGH
+        is_short = np.zeros(last - first, dtype=bool)
+        if dropped.any():
+            is_short = np.add.reduceat(rates[topics], starts) < lack * ENOUGH
         is_dear = np.add.reduceat(cost[topics], starts) > reached
-        degree = np.diff(starts, append=len(topics))
         asked = np.flatnonzero((lack > 0) & is_dear & ~is_short)
         if len(asked):
-            row = np.repeat(np.arange(last - first), degree)
+            row = np.repeat(np.arange(last - first), np.diff(starts, append=len(topics)))
             meant = np.flatnonzero(np.isin(row, asked) & (rates[topics] > 0))
             least = _least_costs(row[meant], topics[meant], rates, cost, lack)
             is_dear[asked] = least[asked] > reached
