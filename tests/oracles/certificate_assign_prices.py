@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 from tests.oracles.certificate_assign_space import inside, measure
-from tests.oracles.certificate_content_files import spread
+from tests.oracles.certificate_files import spread
 
 
 def by_prices(q, proof, needed):

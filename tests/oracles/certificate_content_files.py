@@ -17,13 +17,6 @@ def corners(table, kind):
     return np.array([[row[name] for name in names] for row in table], dtype=float)
 
 
-def spread(table, key, value, others):
-    """Return an array with the values of a table at its ids, and others elsewhere."""
-    for row in table:
-        others[row[key]] = row[value]
-    return others
-
-
 def read_wiring(folder, plan):
     """Return what users send, want and load, what links cost, and what brokers hold."""
     asked, proof = read_plan(plan)
@@ -48,6 +41,10 @@ def read_wiring(folder, plan):
         q.access[row["subscriber"], row["broker"]] = row["cost"]
     for row in rows(folder, "broker_costs"):
         core[row["broker"], row["other"]] = core[row["other"], row["broker"]] = row["cost"]
+    q.may = np.full(q.access.shape, not rows(folder, "candidates"))
+    for row in rows(folder, "candidates"):
+        q.may[row["subscriber"], row["broker"]] = True
+    q.access[~q.may] = 1e150
     core, ways = core * asked["core_factor"], core * asked["core_factor"]
     for middle in range(len(core)):
         ways = np.minimum(ways, ways[:, middle, None] + ways[middle])

@@ -61,7 +61,7 @@ from fanwise.provision.streamed.identity import hash_plan
 from fanwise.provision.streamed.measuring import put_together
 from fanwise.provision.streamed.plan import StreamedPlan
 from fanwise.provision.streamed.scratch import Scratch
-from fanwise.provision.streamed.solve import DEFAULT, find_fill, variants
+from fanwise.provision.streamed.solve import DEFAULT, default_settings, find_fill, variants
 from fanwise.provision.streamed.source import MappedWorkload
 from fanwise.workload.files import local_path
 from fanwise.workload.topic import Tau
@@ -107,7 +107,14 @@ def solve_on_spark(
     from fanwise.pipeline.shared.session import translated_errors
 
     fill = find_fill(algorithm)
-    run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress, wants_proof=proof)
+    run = Run(
+        seed=seed,
+        time_limit=time_limit,
+        gap=gap,
+        progress=progress,
+        wants_proof=proof,
+        settings=default_settings(algorithm),
+    )
     files = Scratch(scratch)
 
     def work(spark: SparkSession) -> StreamedPlan:
