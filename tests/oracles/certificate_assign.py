@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from itertools import chain, combinations, combinations_with_replacement, product
 
 import numpy as np
-from tests.oracles.certificate_content_files import read_assignment
-from tests.oracles.certificate_files import spread
+from tests.oracles.certificate_content_files import read_assignment, spread
 
 
 def proven_bound(workload, plan):

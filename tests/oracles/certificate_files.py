@@ -89,10 +89,3 @@ def read_provisioning(folder, plan):
     prices = [asked[f"price_gb_{way}"] / 1e9 * horizon / period for way in ("in", "out")]
     q.price_in, q.price_out = prices
     return q, proof
-
-
-def spread(table, key, value, others):
-    """Return an array with the values of a table at its ids, and others elsewhere."""
-    for row in table:
-        others[row[key]] = row[value]
-    return others

@@ -3,8 +3,8 @@
 from functools import cache
 
 import numpy as np
-from tests.oracles.certificate_content_files import read_wiring
-from tests.oracles.certificate_files import spread
+from tests.oracles.certificate_content_files import spread
+from tests.oracles.certificate_wiring_files import read_wiring
 
 
 def proven_bound(workload, plan):
