@@ -77,7 +77,7 @@ WAITING = ("brokers/network", "client", "offload", "service")
 FOLDERS = tuple(f"{room}/" for room in WAITING)
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(hookwrapper=True)  # before xdist looks at what stays together
 def pytest_collection_modifyitems(items):
     """Share out files among several workers, so that none waits for another at the end.
 
@@ -108,6 +108,7 @@ def pytest_collection_modifyitems(items):
         for item in files[file]:
             item.add_marker(pytest.mark.xdist_group(group))
     items[:] = [item for file in order for item in files[file]]
+    yield
 
 
 @pytest.hookimpl(hookwrapper=True)
