@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 
 # Four workers on two cores: many tests wait. tests/conftest.py says which tests stay together, and
 # in which order they come.
-PYTEST := $(BIN)/python -m pytest -q --numprocesses 4 --dist loadgroup --no-loadscope-reorder \
+PYTEST := $(BIN)/python -m pytest -q --numprocesses 4 --dist loadfile --no-loadscope-reorder \
   --durations=40
 
 .PHONY: setup demo test soak lint format bench clean

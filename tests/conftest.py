@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 # Kernels compile inside the first example: a deadline would measure the compiler. Without the
 # compiler they are there to show reads out of bounds, which few examples do.
@@ -77,37 +80,53 @@ WAITING = ("brokers/network", "client", "offload", "service")
 FOLDERS = tuple(f"{room}/" for room in WAITING)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Share out files among several workers, so that none waits for another at the end.
+USES_SESSION = re.compile(r"def \w+\([^)]*\bspark\b")
 
-    All that needs the one Spark session goes to one worker, first: a second session would start
-    and warm another Java. Every other file stays whole, so that few kernels are compiled twice;
-    files that wait are spread among those that compute, all of them in the first four fifths: what
-    is left at the end is short.
+
+@cache
+def needs_session(file: Path) -> bool:
+    """Whether a test or fixture of a file takes the one Spark session."""
+    return USES_SESSION.search(file.read_text()) is not None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Put files in the order in which workers take them, so that none waits for another at the end.
+
+    What needs the Spark session comes first. Files that wait are spread among those that compute,
+    all of them in the first four fifths: what is left at the end is short.
     """
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    on_spark = [
-        file for file, tests in files.items()
-        if any("spark" in getattr(test, "fixturenames", ()) for test in tests)
-    ]  # fmt: skip
-    others = [file for file in files if file not in set(on_spark)]
+    order = [file for file in files if needs_session(file)]
+    others = [file for file in files if not needs_session(file)]
     waits = [file for file in others if str(file.relative_to(TESTS)).startswith(FOLDERS)]
     computes = [file for file in others if file not in set(waits)]
     step = max(1, int(0.8 * len(others) / max(1, len(waits))))
-    order = list(on_spark)
     while waits or computes:
         order += waits[:1]
         order += computes[: step - 1] if waits else computes
         computes = computes[step - 1 :] if waits else []
         waits = waits[1:]
-    for number, file in enumerate(order):
-        group = "spark" if number < len(on_spark) else str(file.relative_to(TESTS))
-        for item in files[file]:
-            item.add_marker(pytest.mark.xdist_group(group))
     items[:] = [item for file in order for item in files[file]]
+
+
+class FilesAndOneSession(LoadScopeScheduling):
+    """A worker takes a file; all that needs the Spark session goes to one of them.
+
+    A second session would start and warm another Java, and half a file would compile its kernels
+    once more.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        return "spark" if needs_session(TESTS.parent / file) else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return FilesAndOneSession(config, log)
 
 
 @pytest.hookimpl(hookwrapper=True)
