@@ -311,9 +311,7 @@ def _plain(array: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return (
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
+    return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def _nulls(array: pa.Array) -> Mask:

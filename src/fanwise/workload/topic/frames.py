@@ -105,7 +105,7 @@ def workload_of_frames(
     subscriber, topic, checked_pairs = _find_pairs(followed, settled, mutual=mutual)
     _refuse_bad(allowed, max_bad_rows, checked_events, checked_pairs)
     report = {
-        "period_seconds": settled.seconds,
+        "period_seconds": int(settled.seconds) if settled.seconds.is_integer() else settled.seconds,
         "from": _iso(settled.start),
         "to": _iso(before if before is not None else last),
         "publications": {
@@ -245,7 +245,8 @@ def _count_events(
     total = np.bincount(ranks, weights=amount, minlength=len(names))
     mean = np.full(len(names), float(message_bytes))
     np.divide(total, known, out=mean, where=known > 0)
-    rates = Rates(names, np.bincount(ranks, weights=weights, minlength=len(names)), mean)
+    events = np.bincount(ranks, weights=weights, minlength=len(names)).astype(np.float64)
+    rates = Rates(names, events, mean)
     moments = np.empty(0, np.int64) if micros is None else micros[counts]
     first, last = (int(moments.min()), int(moments.max())) if len(moments) else (None, None)
     return rates, checked, int(weights.sum()), first, last
@@ -365,4 +366,3 @@ def _iso(micros: int | None) -> str | None:
         return None
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
     return moment.isoformat().replace("+00:00", "Z")
-

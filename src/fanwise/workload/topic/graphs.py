@@ -100,9 +100,7 @@ def workload_of_graph(
 def workload_of_matrix(matrix: Any, rates: npt.ArrayLike, **columns: Any) -> TopicWorkload:
     """Make a workload of a sparse matrix; see :meth:`TopicWorkload.from_sparse`."""
     if not hasattr(matrix, "tocoo"):
-        raise ParameterError(
-            "matrix", "a SciPy sparse matrix or array", type(matrix).__name__
-        )
+        raise ParameterError("matrix", "a SciPy sparse matrix or array", type(matrix).__name__)
     entries = matrix.tocoo()
     if len(entries.shape) != 2:
         raise ParameterError("matrix", "of subscribers x topics", f"shape {entries.shape}")
@@ -137,7 +135,9 @@ def _ends_of(edges: Any) -> tuple[pa.Array, pa.Array]:
         pairs = edges.tolist() if isinstance(edges, np.ndarray) else list(edges)
         for row, pair in enumerate(pairs):
             if isinstance(pair, str) or not isinstance(pair, Collection) or len(pair) != 2:
-                raise InputError(f"edges: row {row} is {pair!r}; each is a follower and a followee.")
+                raise InputError(
+                    f"edges: row {row} is {pair!r}; each is a follower and a followee."
+                )
         edges = {
             "follower": [one for one, _ in pairs],
             "followee": [other for _, other in pairs],
