@@ -209,9 +209,9 @@ GOOD = {"subscriber": ["s"], "topic": ["a"]}
 @pytest.mark.parametrize(
     ("events", "follows", "message"),
     [
-        ({"topic": ["a", None], "events": [1, 1]}, GOOD, r"events: row 1, column 'topic': no topic"),
-        ({"topic": ["a"] * 3, "events": [1, 2, 2.5]}, GOOD, r"row 2, column 'events': events not a"),
-        ({"topic": ["a"], "timestamp": ["soon"]}, GOOD, r"row 0, column 'timestamp': timestamp not"),
+        ({"topic": ["a", None], "events": [1, 1]}, GOOD, r"events: row 1, column 'topic': no to"),
+        ({"topic": ["a"] * 3, "events": [1, 2, 2.5]}, GOOD, r"row 2, column 'events': events not"),
+        ({"topic": ["a"], "timestamp": ["soon"]}, GOOD, r"row 0, column 'timestamp': timestamp"),
         ({"topic": ["a"], "events": [1], "bytes": [-2]}, GOOD, "row 0, column 'bytes': bytes not"),
         ({"topic": ["a"]}, GOOD, r"neither 'timestamp'.*'events'.*columns 'topic'\. .*rename="),
         ({"song": ["a"]}, GOOD, r"events: no column 'topic'; it has 'song'\. .*rename="),
