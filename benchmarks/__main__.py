@@ -19,6 +19,8 @@ BENCHMARKS = (
     "csr",
     "loading",
     "ingest",
+    "spark_jobs",
+    "stream",
     "select",
     "select_public",
     "select_rivals",

@@ -26,6 +26,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from fanwise.planning.families import find_family
 from fanwise.planning.problem import Problem
 
 FAMILIES = ("select", "provision", "connect", "assign", "wire")
@@ -87,9 +88,10 @@ def main(arguments: list[str]) -> None:
         console.print(line)
 
 
-def measure(case: Case, algorithm: str, limit: float, seed: int) -> dict:
+def measure(case: Case, algorithm: str | None, limit: float, seed: int) -> dict:
     """Solve a case and check the plan; seconds are those of the clock and of all cores."""
     problem = case.pose()
+    algorithm = algorithm or find_family(problem.family).default
     begun, worked = time.perf_counter(), time.process_time()
     plan = problem.solve(algorithm, time_limit=limit, seed=seed)
     seconds, worked = time.perf_counter() - begun, time.process_time() - worked
@@ -194,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--setting", action="append", default=[], help="part of a setting's name")
     parser.add_argument("--folder", action="append", default=[], help="a workload folder, too")
     parser.add_argument("--limit", type=float, default=SECONDS, help="seconds for each question")
-    parser.add_argument("--algorithm", default="best")
+    parser.add_argument("--algorithm", help="the family's default if none is named")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--round", help="the name of this round; the commit by default")
     parser.add_argument("--out", type=Path, default=FILE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -11,15 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.assign.small_places import Places, places
 from tests.oracles.partition_oracle import fewest_parts
-from tests.oracles.rectangles_oracle import union_volume, volume
+from tests.oracles.rectangles_oracle import union_volume
 
 import fanwise as fw
 from fanwise.assign.cells import make_grid
 from fanwise.assign.proving.disjoint_choices import take_disjoint
+from fanwise.assign.proving.few_places import gain_of_few, places_of
 from fanwise.assign.proving.gain_kernels import largest_boxes
-from fanwise.assign.proving.market import Prices, boxes_of, evaluate, sum_over_union
+from fanwise.assign.proving.market import Prices, boxes_of, evaluate
+from fanwise.assign.proving.price_few import search_few
 from fanwise.assign.proving.price_search import search_prices
 from fanwise.assign.proving.pricing import make_market
+from fanwise.assign.verify_prices import Rows, _gain_of_few
 from fanwise.workload.content import ContentWorkload
 from fanwise.workload.generators.grid import grid
 from fanwise.workload.generators.rss import rss
@@ -44,17 +47,20 @@ def test_no_plan_carries_less_whatever_the_prices(made, alpha, lbf, data):
         return
     market, _ = make_market(problem, evidence, 1000)
     shape = market.lattice.shape
-    pair = data.draw(st.lists(amounts, min_size=(n := 2 * len(market.allowed.indices)), max_size=n))
+    paid = data.draw(st.lists(amounts, min_size=(n := 2 * len(market.members)), max_size=n))
     load = data.draw(st.lists(amounts, min_size=(b := len(market.limits)), max_size=b))
-    worth = data.draw(st.sampled_from([0.0, 0.5, 1.0, 1.5]))
+    worth = data.draw(st.sampled_from([0.0, 0.5, 1.0]))
     prices = Prices(
-        np.array(pair).reshape(-1, 2),
+        np.array(paid).reshape(-1, 2),
         np.array(load) * (market.limits > 0),
         np.where(market.least > 0, worth, 0.0).reshape(shape),
     )
     best = min(plan.objective, problem.solve("gr-star").objective)
-    assert evaluate(market, prices).value <= best * (1 + 1e-9) + 1e-9
-    value, _ = search_prices(market, lambda: np.inf)
+    for is_exact in (False, True):
+        assert evaluate(market, prices, is_exact=is_exact).value <= best * (1 + 1e-9) + 1e-9
+    value, searched = search_prices(market, lambda: np.inf)
+    for found in (searched, *search_few(market, lambda: np.inf)):
+        value = max(value, evaluate(market, found, is_exact=True).value)
     assert value <= best * (1 + 1e-9) + 1e-9
 
 
@@ -125,43 +131,49 @@ def test_five_boxes_are_needed_for_a_doubled_cross():
     assert fewest_parts(boxes[:2]) == boxes_of(2, 2) == 3
 
 
-@settings(max_examples=150)
-@given(
-    st.lists(
-        st.tuples(*[st.tuples(st.integers(0, 9), st.integers(1, 9))] * 2), min_size=1, max_size=4
-    )
-)
-def test_some_way_to_merge_has_a_sum_not_far_above_the_union(spans):
-    boxes = [((float(x), float(y)), (float(x + w), float(y + h))) for (x, w), (y, h) in spans]
-
-    def merged(pair):
-        lo = tuple(min(side) for side in zip(*(box[0] for box in pair), strict=True))
-        return volume(lo, tuple(max(side) for side in zip(*(box[1] for box in pair), strict=True)))
-
-    def least(rest):
-        if len(rest) < 2:
-            return sum(volume(*box) for box in rest)
-        first, *others = rest
-        alone = volume(*first) + least(others)
-        return min(
-            [alone]
-            + [
-                merged([first, other]) + least([box for box in others if box is not other])
-                for other in others
-            ]
-        )
-
-    limit = sum_over_union(len(boxes), has_density=False)
-    assert least(boxes) <= limit * union_volume(boxes) + 1e-9
+def brute_gain(cost, spots, amounts, alpha):
+    """Return the most that so many boxes of a matrix gain, by trying all boxes."""
+    rows, columns = range(len(cost)), range(len(cost[0]))
+    boxes = [
+        {(i, j) for i in range(a, b + 1) for j in range(c, d + 1)}
+        for a, b in combinations_with_replacement(rows, 2)
+        for c, d in combinations_with_replacement(columns, 2)
+    ]
+    best = 0.0
+    for some in combinations_with_replacement(boxes, alpha):
+        held = set().union(*some)
+        paid = sum(amount for mine, amount in zip(spots, amounts, strict=True) if mine <= held)
+        best = max(best, paid - sum(cost[i][j] for i, j in held))
+    return best
 
 
-def test_the_ratio_of_two_crossing_rectangles_is_reached():
-    boxes = [((0.0, 0.5), (2.0, 1.5)), ((0.5, 0.0), (1.5, 2.0))]
-    assert sum(volume(*box) for box in boxes) == 4  # and so has the square around both
-    assert union_volume(boxes) == 3
-    assert sum_over_union(2, has_density=False) == pytest.approx(4 / 3)
-    assert sum_over_union(5, has_density=False) == pytest.approx(11 / 3)
-    assert sum_over_union(5, has_density=True) == 5
+@settings(max_examples=60)
+@given(data=st.data(), alpha=st.integers(1, 3))
+def test_few_places_are_held_in_the_best_way(data, alpha):
+    """Overlaps are counted once, and who pays at two places pays where both are held."""
+    cells = [(i, j) for i in range(3) for j in range(2 if alpha == 3 else 3)]
+    shape = 3, len(cells) // 3
+    cost = np.zeros(shape)
+    for cell in cells:
+        cost[cell] = data.draw(st.integers(0, 4))
+    some = st.tuples(st.sampled_from(cells), st.sampled_from(cells))
+    corners = np.array(data.draw(st.lists(some, min_size=1, max_size=4)))
+    is_paid = np.ones((len(corners), 2), dtype=bool)
+    is_paid[:, 1] = data.draw(st.lists(st.booleans(), min_size=(n := len(corners)), max_size=n))
+    amounts = data.draw(st.lists(st.integers(0, 9).map(float), min_size=n, max_size=n))
+    spots = [
+        {tuple(own[k].tolist()) for k in range(2) if paid[k]}
+        for own, paid in zip(corners, is_paid, strict=True)
+    ]
+    found, bits = places_of(corners, is_paid)
+    expected = brute_gain(cost.tolist(), spots, amounts, alpha)
+    assert gain_of_few(cost, found, bits, np.array(amounts), alpha) == expected
+    whose, which = np.nonzero(is_paid)
+    at = np.ravel_multi_index(tuple(corners[whose, which].T), shape)
+    each = np.array(amounts)[whose] / is_paid.sum(axis=1)[whose]
+    places, which = np.unique(at, return_inverse=True)
+    again = _gain_of_few(cost, places, which, Rows(whose, at, each), alpha)
+    assert again == pytest.approx(expected)
 
 
 class TestFractional:

@@ -114,9 +114,10 @@ def try_and_check(posed, seed, heat):
     start = complete_greedily(problem)
     state = linking.make_overlay(network, start, spare_edges=80, spare_records=900)
     partners = best_partners(network, NO_EDGES, 3)
-    draws = np.random.default_rng(seed).random((40, NUM_DRAWS))
+    rng = np.random.default_rng(seed)
+    draws, charge = rng.random((40, NUM_DRAWS)), rng.random(network.num_nodes) * rng.integers(3)
     for row in draws:
-        tried, _ = try_moves(network, state, budget, partners, row[None], 4, heat)
+        tried, _ = try_moves(network, state, budget, partners, charge, row[None], 4, heat)
         assert tried == 1
         edges = [tuple(edge) for edge in linking.edges_in(state).tolist()]
         assert oracle.is_within(edges, len(posed.interests), **posed.budgets())

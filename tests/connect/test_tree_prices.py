@@ -18,7 +18,9 @@ from fanwise.connect.bounds import BoundSearch
 from fanwise.connect.certificate import LEVELS, Prices, make_proof
 from fanwise.connect.improving.priced_greedy import grow_by_prices
 from fanwise.connect.kernels import NOBODY
+from fanwise.connect.pricing import tree_prices
 from fanwise.connect.pricing.topic_trees import plant_trees
+from fanwise.connect.pricing.tree_kernels import price_trees
 from fanwise.connect.pricing.tree_prices import TreePrices
 from fanwise.connect.verify_proof import proven_bound
 from fanwise.planning.proof import ProofError
@@ -82,6 +84,37 @@ def test_steps_prove_what_they_say(posed: Posed, random):
     proven = proven_bound(problem.workload, plan)
     assert proven <= bound * (1 + 1e-9) + 1e-9
     assert bound >= posed.optimum() * (1 - 1e-9)
+
+
+@settings(max_examples=40)
+@given(posed_problems(), st.randoms(use_true_random=False), st.integers(2, 5))
+def test_parts_of_the_nodes_add_up_to_all_pairs(posed: Posed, random, stride):
+    network = posed.problem().network
+    trees = plant_trees(network, draw_links(posed, random))
+    share = np.array([random.random() for _ in range(network.num_slots)])
+    share[trees.parent == NOBODY] = 0.0
+    prices = np.array([random.random() for _ in range(network.num_nodes + 2)])
+    is_hot = np.ones(network.num_topics, dtype=np.bool_)
+
+    def look(first, stride):
+        loads = np.zeros(network.num_nodes), np.zeros(network.num_slots)
+        sums = price_trees(network, trees, share, is_hot, prices, 0.2, first, stride, *loads)
+        return np.concatenate([sums, *loads])
+
+    parts = sum(look(first, stride) for first in range(stride))
+    np.testing.assert_allclose(parts, look(0, 1), atol=1e-9)
+
+
+def test_threads_and_parts_change_no_sum(monkeypatch):
+    posed = clustered(max_degree=2)
+    found = []
+    for least in (0, 10**9):
+        monkeypatch.setattr(tree_prices, "WORTH_THREADS", least)
+        trees = trees_of(posed, draw_all(posed))
+        looked_at = sum(trees.step(turn / 40) for turn in range(40))
+        assert looked_at == 20 + 20 / tree_prices.PARTS  # the first half in parts
+        found.append(trees.bound)
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
 
 
 @settings(max_examples=40)

@@ -59,10 +59,13 @@ def test_the_same_plan_as_in_memory(spark, folder, tmp_path, question, pack, num
     asked = QUESTIONS[question]
     workload = fw.read_workload(folder)
     local = fw.Provisioning(workload, **asked).solve(f"gsp+{pack}", seed=2)
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+    before = scheduler.numTotalJobs()
     plan = solve_on_spark(
         folder, algorithm=f"gsp+{pack}", seed=2, num_partitions=num_partitions,
         scratch=tmp_path, **asked,
     )  # fmt: skip
+    assert scheduler.numTotalJobs() - before <= 20
     if question != "nothing":
         assert local.metrics["split_topics"] > 0
     assert (plan.id, plan.workload) == (local.id, local.workload)

@@ -51,9 +51,12 @@ def columns(tmp_path_factory):
 @pytest.mark.spark
 @pytest.mark.parametrize("metric", ["binary", "fractional"])
 def test_it_comes_within_a_percent_of_greedy(spark, spotify, metric):
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+    before = scheduler.numTotalJobs()
     plan = solve_on_spark(
         spotify, tau=TAU, capacity=CAPACITY, metric=metric, num_partitions=2, gap=0.004
     )
+    assert scheduler.numTotalJobs() - before <= plan.metrics["rounds"] + 21
     workload = fw.read_workload(spotify)
     problem = fw.Selection(workload, tau=TAU, capacity=CAPACITY, metric=metric)
     greedy = problem.solve("greedy")

@@ -206,7 +206,7 @@ def test_a_batch_takes_the_best_per_cost_within_its_part():
     amounts = np.array([10, 40, 30, 0, 90, 5])
     cost = np.array([1.0, 10.0, 10.0, 1.0, 1000.0, 0.0])
     state = State(np.array([False] * 6), amounts, 0, 0)
-    assert choose_batch(state, cost, 60.0, 0.0).tolist() == [5, 0, 1]  # 2 would pass 18 of 60
+    assert choose_batch(state, cost, 50.0, 0.0).tolist() == [5, 0, 1]  # 2 would pass 20 of 50
     assert choose_batch(state, cost, 20.0, 0.0).tolist() == [5, 0]
     assert choose_batch(state, cost, 10.0, 0.0).tolist() == [5, 0]
     assert choose_batch(state, cost, 30.0, 30.0).tolist() == [5, 0, 1, 2]  # not limited any more

@@ -1,4 +1,4 @@
-"""What a third party reads of a content workload before any mathematics: boxes, brokers, costs."""
+"""What a third party reads of an assignment's workload before any mathematics: boxes, brokers."""
 
 import json
 from collections import defaultdict
@@ -24,41 +24,6 @@ def spread(table, key, value, others):
     return others
 
 
-def read_wiring(folder, plan):
-    """Return what users send, want and load, what links cost, and what brokers hold."""
-    asked, proof = read_plan(plan)
-    users, brokers, channels = (
-        rows(folder, name) for name in ("subscribers", "brokers", "channels")
-    )
-    q = SimpleNamespace(rates=np.zeros((len(users), len(channels))))
-    if not q.rates.size:
-        return q, proof
-    ends = np.minimum(corners(users, "hi")[:, None], corners(channels, "hi"))
-    q.wants = (ends > np.maximum(corners(users, "lo")[:, None], corners(channels, "lo"))).all(
-        axis=2
-    )
-    for row in rows(folder, "rates"):
-        q.rates[row["subscriber"], row["channel"]] = row["rate"]
-    q.rates[q.wants.sum(axis=0) - q.wants == 0] = 0.0  # nobody else wants it
-    q.load = q.rates.sum(axis=1) + (q.wants * (q.rates.sum(axis=0) - q.rates)).sum(axis=1)
-    places = corners(brokers, "net")
-    q.access = np.linalg.norm(corners(users, "net")[:, None] - places, axis=2)
-    core = np.linalg.norm(places[:, None] - places, axis=2)
-    for row in rows(folder, "access_costs"):
-        q.access[row["subscriber"], row["broker"]] = row["cost"]
-    for row in rows(folder, "broker_costs"):
-        core[row["broker"], row["other"]] = core[row["other"], row["broker"]] = row["cost"]
-    core, ways = core * asked["core_factor"], core * asked["core_factor"]
-    for middle in range(len(core)):
-        ways = np.minimum(ways, ways[:, middle, None] + ways[middle])
-    q.core = ways if (ways < core * (1 - TOLERANCE)).any() else core
-    q.room = column(brokers, "capacity", np.inf) * asked["capacity_factor"] * (1 + TOLERANCE)
-    reach = np.cumsum(np.sort(q.room)[::-1])[:-1] * (1 + TOLERANCE)
-    q.needed = np.array([1 + (reach < q.load[who].sum()).sum() for who in q.wants.T])
-    q.is_mesh = asked["topology"] == "mesh"
-    return q, proof
-
-
 def read_assignment(folder, plan):
     """Return what is wanted, who may serve whom, limits, and the ways down to brokers."""
     asked, proof = read_plan(plan)
@@ -76,6 +41,8 @@ def read_assignment(folder, plan):
     everywhere = np.full(q.dims, np.inf)
     q.is_volume = not cells  # one event in each unit of volume, then
     q.cells = [*zip(low, high, each, strict=True)] or [(-everywhere, everywhere, 1.0)]
+    q.sides = [low, high] if cells else []
+    q.lattice = read_lattice(q, proof.get("lattice", ()))
     q.leaves = [b for b in range(len(brokers)) if b not in parent]
     q.limit = np.floor(asked["lbf_max"] * share * len(people) * (1 + TOLERANCE))
     q.way = [way_down(parent, b) for b in range(len(brokers))]
@@ -92,6 +59,15 @@ def read_assignment(folder, plan):
         pairs = [(row["subscriber"], row["broker"]) for row in rows(folder, "candidates")]
         q.may = [{b for i, b in pairs if i == j and share[b] > 0} for j in range(len(people))]
     return q, defaultdict(list, proof)
+
+
+def read_lattice(q, table):
+    """Return the lines of each axis, 0 where there is none: those listed, and sides of cells."""
+    lines = [[row["line"] for row in table if row["axis"] == k] or [0.0] for k in range(q.dims)]
+    for k, own in enumerate(lines):
+        sides = {side[k] for some in q.sides for side in some}
+        own += [side for side in sides if min(own) < side < max(own)]
+    return [np.unique(own) for own in lines]
 
 
 def way_down(parent, broker):

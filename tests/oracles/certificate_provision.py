@@ -7,6 +7,8 @@ from math import ceil, inf
 import numpy as np
 from tests.oracles.certificate_files import TOLERANCE, read_provisioning
 
+GRID = 5040
+
 
 def proven_bound(workload, plan):
     """Return the money that every plan costs at least, by the certificate of this one."""
@@ -21,7 +23,7 @@ def proven_bound(workload, plan):
     beside = [np.minimum(q.room // n - 1 if n else inf, q.max_pairs) for n in q.copy]
     held = np.maximum(np.max(beside, axis=1), 1)  # pairs that one copy is for, at most
 
-    def traffic(name, price_in, price_out):
+    def traffic(name, price_in, price_out, size=q.copy):
         if f"{name}_even" not in proof:
             return 0.0
         weight = np.zeros(q.wants.shape)
@@ -32,9 +34,9 @@ def proven_bound(workload, plan):
             weight[row["subscriber"], topic] = row["weight"]
         is_counted = np.arange(len(weight))[:, None] < held
         most = (np.sort(weight, axis=0)[::-1] * is_counted).sum(axis=0)
-        price = (price_out + price_in * weight / np.maximum(most, 1)) * q.copy
+        price = (price_out + price_in * weight / np.maximum(most, 1)) * size
         copies = np.where(most > 0, 0, np.ceil(num_forced / held))  # of topics nobody shares
-        total = price_in * (copies @ q.copy) + price[forced].sum()
+        total = price_in * (copies @ size) + price[forced].sum()
         lacks, tried = q.enough - forced @ q.rate, 12 if num_pairs <= 10_000 else 8
         for v in np.flatnonzero(lacks > 1e-13 * q.enough):
             others = q.used[v] & ~forced[v]
@@ -46,8 +48,14 @@ def proven_bound(workload, plan):
     money = traffic("bytes" if q.price_in == q.price_out else "money", q.price_in, q.price_out)
     pairs = [cover(q.rate[own], np.ones(own.sum()), q.enough[v], 0) for v, own in enumerate(q.used)]
     widest = np.argmax(num_forced / held)
-    rooms = q.room, beside[widest], q.max_pairs, q.max_topics
+    counted, listed = q.copy.astype(float), proof.get("counted_sizes", [])
+    for row in listed:
+        counted[row["topic"]] = row["bytes"]
+    topics = [row["topic"] for row in listed]
+    loads = np.array([load(q, counted, topics, room) for room in q.room])
+    rooms = q.room, beside[widest], q.max_pairs, q.max_topics, loads
     amounts = least_bytes, num_forced[widest], np.ceil(pairs).sum(), (num_forced > 0).sum()
+    amounts = (*amounts, traffic("counted", 1, 1, counted))
     demands = zip(rooms, np.multiply(amounts, 1 - TOLERANCE), strict=True)
     rents = [cheapest(q.rent, *demand) for demand in demands]
     return max(max(q.rent.min(), *rents) + money, together * (1 - TOLERANCE))
@@ -62,6 +70,18 @@ def cover(rate, price, lacks, tried):
     events, paid = (np.cumsum([0, *of[small]]) for of in (rate, price))
     filled = np.interp(lacks - choices @ rate[large], events, paid, right=inf)
     return min(price[rate >= lacks].min(initial=inf), (choices @ price[large] + filled).min())
+
+
+def load(q, counted, topics, room):
+    """Return what a machine's load counts as at most: copies of some topics, bytes of others."""
+    best = np.zeros(GRID + 1)
+    for t in topics:
+        step, was = int(q.copy[t] / room * GRID), best.copy()
+        most = min(room / q.copy[t] * (1 + 1e-12), GRID // step, q.wants[:, t].sum() + 1)
+        for n in range(2, int(most) + 1):
+            more = was[: GRID + 1 - n * step] + n * counted[t]
+            best[n * step :] = np.maximum(best[n * step :], more)
+    return (best + room * (1 - np.arange(GRID + 1) / GRID)).max() * (1 + 1e-12)
 
 
 def cheapest(rents, rooms, amount):

@@ -24,7 +24,8 @@ def proven_bound(workload, plan):
         table = proof.get("prices", [])
         prices = column(table, "price") if table else q.weight * (rule == "alone")
         sets = stored_sets(q, table, proof.get("sets", []))
-        bound = bound_of_case(q, prices, sum(changes), sets, q.pinned, q.excluded)
+        together = [row["topic"] for row in proof.get("together", [])]
+        bound = bound_of_case(q, prices, sum(changes), sets, q.pinned, q.excluded, together)
     is_whole = q.is_binary and "weight" not in (q.people[0] if q.people else {})
     return floor(bound * (1 + TOLERANCE)) if is_whole else bound
 
@@ -61,25 +62,61 @@ def inequality(q, chosen):
     return np.maximum(0, 1 - (lack / enough)[:, 0] - last.sum(axis=1)), slopes
 
 
-def bound_of_case(q, prices, change, sets, served, dropped):
+def least_cost(q, topics, lack):
+    """Return what topics that carry so much cost at least, the last one taken in part."""
+    total = 0.0
+    for t in sorted(topics, key=lambda t: q.cost[t] / min(q.rate[t], lack)):
+        share = min(1.0, lack / q.rate[t])
+        total, lack = total + share * q.cost[t], lack - share * q.rate[t]
+        if lack <= 0:
+            return total
+    return inf if lack > 1e-12 else total
+
+
+def weights_within_reach(q, left, served, dropped):
+    """Return what subscribers count, 0 for those that so much capacity cannot satisfy."""
+    lacks = q.needs * ENOUGH - (q.wants & served) @ q.rate
+    open_to = q.wants & ~served & ~dropped
+    rows = zip(open_to, lacks, strict=True)
+    least = [least_cost(q, np.flatnonzero(row), lack) if lack > 0 else 0.0 for row, lack in rows]
+    return np.where(q.is_binary & (np.array(least) > left), 0.0, q.weight)
+
+
+def bound_of_case(q, prices, change, sets, served, dropped, together=()):
     """Return what no selection exceeds that serves some topics and leaves out others."""
     left = q.capacity - q.cost[served].sum()
+    dropped = dropped | ~served & (q.cost > left)
     switched = (served & ~q.was).sum() + (dropped & q.was).sum()
     most = inf if q.max_changes is None else q.max_changes
     if left < 0 or (served & dropped).any() or switched > most:
         return -inf
     assert ((prices >= 0) & (prices <= q.weight)).all(), "a price out of range"
-    total = q.weight.sum() + change * ((q.max_changes or 0) - q.was.sum())
-    profit = np.where(q.was, change, -change)
+    weight = weights_within_reach(q, left, served, dropped)
+    prices = np.where(weight > 0, prices, 0.0)
+    total = weight.sum() + change * ((q.max_changes or 0) - q.was.sum())
+    total -= prices.sum()
+    back, pay = np.zeros(len(prices)), np.zeros(q.wants.shape)
     for share, chosen in sets:
         constant, slopes = inequality(q, chosen)
-        total -= prices @ (share * (1 - constant))
-        profit = profit + (prices * share) @ slopes
+        back, pay = back + prices * share * constant, pay + (prices * share)[:, None] * slopes
+    profit = pay.sum(axis=0)
+    for t in together:
+        part = pay[:, t] / np.where(prices > 0, prices, 1)
+        too = served | (np.arange(len(profit)) == t)
+        most = part @ back + fill(q, part @ pay, left - q.cost[too & ~served].sum(), too, dropped)
+        profit[t] = min(profit[t], most)
+    profit += np.where(q.was, change, -change)
+    return total + back.sum() + fill(q, profit, left, served, dropped)
+
+
+def fill(q, profit, left, served, dropped):
+    """Return the profit of what is served and of as much else as fits, the last in part."""
+    total = profit[served].sum()
     free = np.flatnonzero(~served & ~dropped & (profit > 0))
     for t in free[np.argsort(q.cost[free] / profit[free])]:
-        total += profit[t] * (1 if q.cost[t] <= left else left / q.cost[t])
+        total += profit[t] * (1 if q.cost[t] <= left else max(0.0, left) / q.cost[t])
         left = max(0.0, left - q.cost[t])
-    return total + profit[served].sum()
+    return total
 
 
 def walk(q, tree, leaves, served, dropped):

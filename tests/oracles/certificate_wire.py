@@ -3,7 +3,8 @@
 from functools import cache
 
 import numpy as np
-from tests.oracles.certificate_content_files import read_wiring, spread
+from tests.oracles.certificate_content_files import spread
+from tests.oracles.certificate_wiring_files import read_wiring
 
 
 def proven_bound(workload, plan):
@@ -12,12 +13,8 @@ def proven_bound(workload, plan):
     if not q.rates.size:
         return 0.0  # nobody, or nothing to want
     price = spread(proof["prices"], "broker", "price", np.zeros(len(q.core)))
-    if "tree" in proof:
-        return max(0.0, least_leaf(q, price, proof))
-    if "ways" in proof:
-        weight = spread(proof["weights"], "subscriber", "weight", np.ones(len(q.load)))
-        paid = [publish(q, user, weight, proof) for user in range(len(q.load))]
-        return max(0.0, at_cheapest(q, price, np.array(paid) + q.load[:, None] * price))
+    if "tree" in proof or "ways" in proof:
+        return max(0.0, (least_leaf if "tree" in proof else pass_on)(q, price, proof))
     trees = np.array([[first_links(q, size) for size in q.needed]] * len(q.core))
     for row in proof["trees"]:
         here, least = row["broker"], first_links(q, row["brokers"], row["broker"], row["radius"])
@@ -37,23 +34,31 @@ def at_cheapest(q, price, paid):
     return paid.min(axis=1).sum() - price[price > 0] @ q.room[price > 0]
 
 
-def publish(q, user, weight, proof):
-    """Return what a user's messages cost at least, by its broker; all others choose anew."""
-    mine, others = q.rates[user], (np.arange(len(q.load)) != user)[:, None] & q.wants
-    owed = (others * weight[:, None] / np.maximum(weight @ others, 1e-300)) @ mine
-    ways = {b: np.zeros(len(q.core)) for b in range(len(q.core))}
+def pass_on(q, price, proof):
+    """Return what all users pay at least, who pass on in turn what they cost to their pairs."""
+    users, outer = np.arange(len(q.load)), np.multiply.outer
+    ways, kept = 0 * q.core, [0 * price]
+    owed, told = np.zeros((len(users), len(users))), np.zeros((len(users), *q.access.shape))
+    for sender, channel in np.argwhere(q.rates > 0):
+        to = users[q.wants[:, channel] & (users != sender)]
+        owed[sender, to] += q.rates[sender, channel] / len(to)
+        owed[np.ix_(to, to)] += q.rates[sender, channel] / len(to) ** 2 / 2
+    np.fill_diagonal(owed, 0.0)
     for row in proof["ways"]:
-        ways[row["root"]][row["broker"]] = mine.sum() * row["price"]
-    for root in {row["root"] for row in proof["own"] if row["subscriber"] == user}:
-        told = [r for r in proof["own"] if r["subscriber"] == user and r["root"] == root]
-        ways[root] = spread(told, "broker", "price", np.zeros(len(q.core)))
-    for root, price in ways.items():
-        paid = (others @ mine)[:, None] * q.access + np.outer(owed, q.core[root]) * (1 - 1e-9)
-        paid += np.outer(q.load, price)
-        paid[user] = np.inf
-        paid[user, root] = mine.sum() * q.access[user, root] + q.load[user] * price[root]
-        ways[root] = at_cheapest(q, price, paid) if mine.any() else 0.0
-    return [*ways.values()]
+        ways[row["root"], row["broker"]] = row["price"]
+    share = owed.sum(axis=1) / max(owed.sum(), 1e-300)
+    alone = q.load[:, None] * (q.access + price + share[:, None] * np.diag(ways))
+    alone -= np.outer(share, ways @ np.where(ways.any(axis=0), q.room, 0.0))
+    for turn in range(2 * proof["pairs"][0]["rounds"]):
+        order, kept = users[:: 1 - turn % 2 * 2], []
+        for at, user in enumerate(order):
+            cost = outer(owed[user] + owed[:, user], q.core * (1 - 1e-9)) - told[:, user, None]
+            cost += outer(share[user] * q.load, ways) + outer(share * q.load[user], ways.T)
+            told[user], told[user, user] = cost.min(axis=2), 0.0
+            later, paid = order[at + 1 :], alone[user] + told[user].sum(axis=0)
+            told[user, later] -= paid / max(at, len(later), 1)
+            kept.append((1 - len(later) / max(at, len(later), 1)) * paid)
+    return at_cheapest(q, price, np.array(kept))
 
 
 def kruskal(q, is_allowed):
@@ -116,6 +121,7 @@ def least_leaf(q, price, proof):
             return bound(chosen)
         user = proof["order"][len(chosen)]["subscriber"]
         load = [q.load[[user, *(i for i in chosen if chosen[i] == b)]].sum() for b in brokers]
-        return min([walk({**chosen, user: b}) for b in brokers if load[b] <= q.room[b]] + [np.inf])
+        open_to = np.flatnonzero((load <= q.room) & q.may[user])
+        return min([walk({**chosen, user: b}) for b in open_to] + [np.inf])
 
     return walk({})

@@ -48,11 +48,16 @@ def first_fit(chosen, needs, capacity, max_topics=inf, max_pairs=inf):
     return machines, placed
 
 
-def ladder(counts, needs, capacity, rung, rent=0, price=0, max_topics=inf, max_pairs=inf):
-    """Rungs (b) to (e): topics in turn, whole on the machine opened last, else spread out."""
+def ladder(counts, needs, capacity, rung, rent=0, price=0, max_topics=inf, max_pairs=inf,
+           order="rate"):  # fmt: skip
+    """Rungs (b) to (e): topics in turn, whole on the machine opened last, else on others.
+
+    Others are new ones in (b) and (c), and open ones before them in (d) and (e).
+    """
     topics = [topic for topic, count in enumerate(counts) if count]
     if rung != "group":
-        topics.sort(key=lambda topic: (-needs[topic], topic))
+        weight = {"rate": lambda t: needs[t], "volume": lambda t: needs[t] * counts[t]}[order]
+        topics.sort(key=lambda topic: (-weight(topic), topic))
     machines = []
     limits = (max_topics, max_pairs)
 
@@ -63,22 +68,20 @@ def ladder(counts, needs, capacity, rung, rent=0, price=0, max_topics=inf, max_p
         return Fraction(capacity) - load(machine, needs)
 
     def existing(topic):
-        """The machines that take at least one pair, in the order they are filled."""
+        """The open machines that take at least one pair, in the order they are filled."""
         able = [
             vm
             for vm, machine in enumerate(machines)
             if takes(machine, topic, needs, capacity, *limits) >= 1
         ]
-        if rung in ("most-free", "cbp"):
-            able.sort(key=lambda vm: (-free(machines[vm]), vm))
-        return able
+        return sorted(able, key=lambda vm: (-free(machines[vm]), vm))
 
     for topic in topics:
         left = counts[topic]
         if machines and takes(machines[-1], topic, needs, capacity, *limits) >= left:
             machines[-1][topic] = left
             continue
-        able = existing(topic)
+        able = existing(topic) if rung in ("most-free", "cbp") else []
         if rung == "cbp" and not cheaper_to_distribute(
             left,
             [takes(machines[vm], topic, needs, capacity, *limits) for vm in able],

@@ -201,7 +201,17 @@ def test_comparisons_say_what_was_measured():
     assert (lead.ours, lead.paper, lead.remark[:10]) == (50.0, "43.9 points", "More here.")
     less = compared(spidercast=0.99)["FB 1K: SpiderCastM behind GPM, mean over ratios, points"]
     assert less.remark.startswith("The other way round here." if less.ours < 0 else "Agrees")
-    assert found["FB 1K: largest degree of MinMaxODA"].ours == 5.0
+    degree = found["FB 1K: largest degree of MinMaxODA"]
+    assert (degree.ours, degree.remark) == (
+        5.0, "Another graph: a graph. 5 is 46.2 times less.",
+    )  # fmt: skip
+    early = next(row for quantity, row in found.items() if quantity.startswith("FB 1K: GPM at"))
+    assert early.paper == "0.943 (d = 34)"
+    assert "another question, whatever the difference" in early.remark
+    apart = found["FB 1K: RandomA from RandomM, mean distance over ratios, points"]
+    assert apart.remark == ("As in the paper." if apart.ours <= 2 else "Not negligible here.")
+    flat = found["Zipf: GPM's support falls with |T|, points"]
+    assert flat.remark.startswith("Nearly flat here." if flat.ours > -2 else "The other way round")
     # Degrees of 4 and 2 on average are no hot spots, and best has as many links as GPM.
     assert found["FB 1K: mean degree of GPA at 0.2"].remark == "Largest degree 4."
     assert "joins nothing" not in found["FB 1K: best (ours) ahead of GPM at 0.2, points"].remark

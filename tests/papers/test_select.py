@@ -12,7 +12,7 @@ from fanwise.papers.paper import read_paper
 from fanwise.papers.reproduce import reproduce
 from fanwise.papers.select import runs
 from fanwise.papers.select.hours import simulated_hours
-from fanwise.papers.select.reproduce import bound_share, compare_hours
+from fanwise.papers.select.reproduce import bound_share, compare_hours, compare_ratios
 from fanwise.select.greedy import greedy_binary, greedy_fractional
 from fanwise.select.greedy_naive import order_binary, order_fractional
 from fanwise.workload.generators.spotify import spotify
@@ -136,6 +136,41 @@ def made_hours(binary, fractional):
                                  "greedy / our bound": [{"ratio": 0.99}]})  # fmt: skip
 
 
+def made_ratios(course, **by_metric):
+    """Fig. 4 with these ratios to the paper's bound at the taus that the paper names."""
+    return [
+        Case("4", runs.setting_of(metric, tau, 10.0), {
+            "greedy / paper bound": [{"ratio": ratio}], "greedy / our bound": [{"ratio": 0.99}],
+        })
+        for metric, ratios in by_metric.items()
+        for tau, ratio in zip(course.settings.named_taus, ratios, strict=True)
+    ]  # fmt: skip
+
+
+def test_remarks_on_ratios_say_what_was_measured():
+    course = Course.of("select", 1.0)
+    as_told = made_ratios(course, binary=(0.85, 0.74, 0.82), fractional=(0.9, 0.8, 0.9))
+    found = {at.quantity: at for at in compare_ratios(course, as_told)}
+    ratio = found["binary: greedy / paper's bound at tau 276"]
+    assert (ratio.ours, ratio.paper, ratio.remark[:12]) == (0.74, "0.75", "Within 0.03.")
+    fall = found["binary: greedy / paper's bound, tau 276 less tau 27"]
+    assert (fall.ours, fall.remark) == (-0.11, "The same trend.")
+    assert found["lowest ratio (binary, tau 276)"].remark == "Holds."
+    ahead = found["fractional ratio - binary ratio at tau 2763"]
+    assert (ahead.ours, ahead.paper) == (0.08, "0.08 (0.9 less 0.82)")
+    assert ahead.remark == "As in the paper, fractional is nearer."
+
+    turned = made_ratios(course, binary=(0.6, 0.75, 0.752), fractional=(0.6, 0.7, 0.7))
+    found = {at.quantity: at for at in compare_ratios(course, turned)}
+    assert found["binary: greedy / paper's bound at tau 27"].remark.startswith("Off by 0.23,")
+    rise = found["binary: greedy / paper's bound, tau 276 less tau 27"]
+    assert (rise.ours, rise.remark[:18]) == (0.15, "The other way roun")
+    flat = found["binary: greedy / paper's bound, tau 2763 less tau 276"]
+    assert flat.remark == "Nearly flat here."
+    assert found["lowest ratio (binary, tau 27)"].remark == "It does not hold here."
+    assert found["fractional ratio - binary ratio at tau 276"].remark == "Not as in the paper."
+
+
 def test_remarks_on_hours_say_what_was_measured():
     course = Course.of("select", 1.0)
     found = {
@@ -162,7 +197,10 @@ def test_remarks_on_hours_say_what_was_measured():
     turned = {
         at.quantity: at for at in compare_hours(course, list(made_hours((0.8, 1.0), (0.7, 1.0))))
     }
-    assert "Not as in the paper" in turned["fractional ratio - binary ratio, mean"].remark
+    behind = turned["fractional ratio - binary ratio, mean"].remark
+    assert "Not as in the paper" in behind
+    assert "ahead in 0% of the cases" in behind
+    assert "of the cases" not in found["fractional ratio - binary ratio, mean"].remark
     assert "queue" in turned["binary seconds / fractional seconds, mean"].remark
 
 

@@ -108,6 +108,18 @@ def test_what_would_not_end_in_time_is_not_begun(monkeypatch):
     assert relaxation.prices is prices
 
 
+def test_a_look_at_what_would_not_fit_ends_nothing(monkeypatch):
+    monkeypatch.setattr(searching, "QUICK_PAIRS", 0)
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    search = begin(question(), 100.0)
+    with search.spending(10):
+        now[0] += 20.0  # two seconds a sweep
+    assert search.would_fit(40 - CERTIFICATE_SWEEPS - 1)
+    assert not search.would_fit(40 - CERTIFICATE_SWEEPS)
+    assert not search.is_over()
+
+
 def test_the_certificate_keeps_its_time(monkeypatch):
     monkeypatch.setattr(searching, "QUICK_PAIRS", 0)
     now = [0.0]

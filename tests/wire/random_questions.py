@@ -6,6 +6,7 @@ import logging
 import math
 import random
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from tests.oracles import wiring_brute_oracle as oracle
@@ -16,6 +17,8 @@ from fanwise.planning.problem import Problem
 logging.getLogger("fanwise.wire.problem").setLevel(logging.ERROR)  # links with a way around
 
 MOST_CASES = 1_100
+FORBIDDEN = 1e100
+"""Cost of access to what is no candidate; small rates leave it above every other cost."""
 RATES = ((0.0, 0.0, 1.0, 2.0), (0.0, 1 / 3, 0.1, 7.0, 1.0), (0.0, 1e-6, 1.0, 1e6), (1.0,), (0.0,))
 COSTS = ((0.0, 1.0, 2.0), (1 / 3, 0.5, 7.0, 1.0), (0.0, 0.0, 100.0, 1e-3), (1.0,))
 EDGES = (1.0, 1 + 1e-12, 1 - 1e-12, 1 - 5e-10, 1 - 5e-9, 0.999)
@@ -91,6 +94,8 @@ def _workload(
         columns["broker_costs"] = core
     if rng.random() < 0.7:
         columns["capacity"] = _capacity(rng, rates, wants, brokers)
+    if users and rng.random() < 0.3:
+        columns["candidates"] = _candidates(rng, users, brokers)
     grid = rng.choice((1, 3, 1000))  # the coarser, the more at one place and the more ties
     at, places = (
         np.array([[rng.randrange(grid + 1) / grid for _ in range(2)] for _ in range(count)])
@@ -99,6 +104,13 @@ def _workload(
     return fw.ContentWorkload.from_arrays(
         lo, hi, at.reshape(users, 2), places.reshape(brokers, 2), **columns
     )
+
+
+def _candidates(rng: random.Random, users: int, brokers: int) -> tuple[Any, ...]:
+    """Return pairs of a user and a broker that it may take: some for each user."""
+    known = [rng.sample(range(brokers), rng.randint(1, brokers)) for _ in range(users)]
+    pairs = [(user, broker) for user in range(users) for broker in known[user]]
+    return tuple(np.array(ids, dtype=np.int32) for ids in zip(*pairs, strict=True))
 
 
 def _capacity(
@@ -132,10 +144,16 @@ def _optimum(problem: fw.Wiring, rates: list[list[float]], wants: list[list[bool
     core = [[math.dist(one, place) for place in places] for one in places]
     if workload.access_costs is not None:
         access = workload.access_costs.tolist()
+    if workload.candidates is not None:
+        indptr, brokers = workload.candidates
+        for user, row in enumerate(access):
+            known = set(brokers[indptr[user] : indptr[user + 1]].tolist())
+            access[user] = [FORBIDDEN if b not in known else row[b] for b in range(len(row))]
     if workload.broker_costs is not None:
         core = workload.broker_costs.tolist()
     core = [[cost * problem.core_factor for cost in row] for row in core]
     capacity = [math.inf] * len(places)
     if workload.capacity is not None:
         capacity = [limit * problem.capacity_factor for limit in workload.capacity.tolist()]
-    return oracle.optimum(rates, wants, access, core, capacity, problem.topology == "tree")
+    found = oracle.optimum(rates, wants, access, core, capacity, problem.topology == "tree")
+    return None if found is not None and found > FORBIDDEN / 1e20 else found

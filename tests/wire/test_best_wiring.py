@@ -143,6 +143,14 @@ class TestStopping:
         one, two = (self.problem.solve("best", seed=5, effort=0.1) for _ in range(2))
         assert one.id == two.id
 
+    def test_a_time_limit_takes_the_place_of_the_work(self):
+        problem = fw.Wiring(sparse(30, brokers=3, channels=8, seed=6))
+        plan = problem.solve("best", time_limit=1.0)
+        assert plan.stopped == "limit"
+        assert "work" not in plan.limits
+        plan = problem.solve("best", time_limit=1e6, effort=0.01)
+        assert plan.stopped == "work"
+
     def test_the_clock_does_not_matter_without_a_time_limit(self, monkeypatch):
         one = self.problem.solve("best", seed=5, effort=0.1)
         jumps = np.random.default_rng(0)

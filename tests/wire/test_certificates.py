@@ -13,14 +13,15 @@ from tests.planning.mutations import other_proofs
 from tests.wire.random_questions import draw_question
 
 import fanwise as fw
+from fanwise.arrays.csr import Csr
 from fanwise.errors import InfeasibleError, WorkloadError
 from fanwise.planning.families import FAMILIES
 from fanwise.planning.proof import Proof, ProofError
 from fanwise.planning.verify import examine
 from fanwise.wire import bounds
 from fanwise.wire.branching import leaves
-from fanwise.wire.proving.certificates import publishing_tables
-from fanwise.wire.proving.publishing_bound import Publishing
+from fanwise.wire.proving.certificates import tables_of_pairs
+from fanwise.wire.proving.pairs_bound import Pairs
 from fanwise.wire.verify_proof import may_rest_on_solver, proven_bound
 from fanwise.workload.generators.quadratic import quadratic
 from fanwise.workload.generators.sparse import sparse
@@ -74,7 +75,7 @@ def test_a_third_party_gets_the_same_number(tmp_path):
 )
 def test_a_third_party_on_middle_sizes(workload, kind, topology, tmp_path, monkeypatch):
     if kind != "ways":  # as for what is too large for it
-        monkeypatch.setattr(bounds, "MOST_PUBLISHED", 0)
+        monkeypatch.setattr(bounds, "MOST_PAIRED", 0)
     if kind == "prices":
         monkeypatch.setattr(bounds, "MOST_STEPS", 0)
     problem = fw.Wiring(workload, topology=topology, core_factor=2.0, capacity_factor=1.5)
@@ -107,50 +108,67 @@ def test_whatever_a_certificate_says_what_it_proves_is_true():
     assert told > 1000
 
 
-def test_what_is_told_of_publishing_proves_no_more_than_is_true():
-    """Any weights and prices: where the search knows the optimum, no bound is above it."""
+def test_what_is_told_of_pairs_proves_no_more_than_is_true():
+    """Any prices and rounds: where the search knows the optimum, no bound is above it."""
     draw = np.random.default_rng(5)
     for seed in range(12):
         workload = sparse(12, brokers=4, channels=6, audience=1, capacity_factor=1.5, seed=seed)
-        problem = fw.Wiring(workload, core_factor=float(draw.choice([0.1, 1.0])))
+        factor, topology = float(draw.choice([0.1, 1.0])), ("mesh", "tree")[seed % 2]
+        problem = fw.Wiring(workload, core_factor=factor, topology=topology)
         plan = problem.solve("exact")
-        for scale in (0.0, 1.0, 30.0):
-            pairs = np.argwhere(draw.random((12, 4)) < 0.3)
-            proof = publishing_proof(
-                draw.exponential(scale, 4),
-                draw.exponential(1.0, 12) + 1e-6,
-                draw.exponential(scale, (4, 4)),
-                pairs,
-                draw.exponential(scale, (len(pairs), 4)) * 30,
-            )
+        for scale in (0.0, 0.1, 1.0, 30.0):
+            ways = draw.exponential(scale, (4, 4))
+            proof = pairs_proof(draw.exponential(scale, 4), ways, int(draw.integers(0, 9)))
             found = proven_bound(workload, replace(plan, proof=proof))
             assert 0 <= found <= plan.objective * (1 + 1e-9)
 
 
-def publishing_proof(prices, weights, ways, pairs, own):
-    found = Publishing(0.0, prices, weights, ways, pairs.astype(np.int32), own, 0.0)
-    return Proof("duals", publishing_tables(found), 0.0)
+def test_pairs_prove_all_where_the_sender_is_apart_from_all_others():
+    """One link for every message: the mean way to a subscriber is its tree."""
+    workload = sparse(12, brokers=4, channels=6, audience=1, publishers=0.05, capacity_factor=99)
+    sends = np.diff(workload.rates.indptr) > 0
+    assert sends.sum() == 1
+    known = Csr(np.arange(13), np.where(sends, 0, 1).astype(np.int32))
+    workload = replace(workload, candidates=known)
+    plan = fw.Wiring(workload).solve("packing")
+    assert plan.metrics["core"] > plan.metrics["access"] > 0
+    proof = pairs_proof(np.zeros(4), np.zeros((4, 4)), 1)
+    found = proven_bound(workload, replace(plan, proof=proof))
+    assert found == pytest.approx(plan.objective, rel=1e-8)
+
+
+def test_more_rounds_prove_more():
+    workload = sparse(30, brokers=4, channels=12, audience=1.5, seed=3)
+    problem = fw.Wiring(workload)
+    plan = problem.solve("packing")
+    found = [
+        proven_bound(workload, replace(plan, proof=pairs_proof(np.zeros(4), np.zeros((4, 4)), n)))
+        for n in (0, 1, 2, 4, 8)
+    ]
+    assert found == sorted(found)
+    assert found[0] == 0 < found[1] < found[-1]
+
+
+def pairs_proof(prices, ways, rounds):
+    return Proof("duals", tables_of_pairs(Pairs(0.0, ways, rounds, 0.0), prices), 0.0)
 
 
 @pytest.mark.parametrize(
     ("table", "columns"),
     [
-        ("weights", {"subscriber": [0, 0], "weight": [1.0, 1.0]}),
-        ("weights", {"subscriber": [0], "weight": [0.0]}),
-        ("weights", {"subscriber": [12], "weight": [1.0]}),
         ("ways", {"root": [0, 0], "broker": [1, 1], "price": [1.0, 1.0]}),
         ("ways", {"root": [4], "broker": [1], "price": [1.0]}),
         ("ways", {"root": [0], "broker": [1], "price": [-1.0]}),
-        ("own", {"subscriber": [0, 0], "root": [0] * 2, "broker": [1, 1], "price": [1.0, 2.0]}),
-        ("own", {"subscriber": [12], "root": [0], "broker": [1], "price": [1.0]}),
-        ("own", {"subscriber": [0], "root": [0], "broker": [1], "price": [float("inf")]}),
+        ("ways", {"root": [0], "broker": [1], "price": [float("inf")]}),
+        ("pairs", {"rounds": [1, 2]}),
+        ("pairs", {"rounds": [-1]}),
+        ("pairs", {"rounds": [10**6]}),
     ],
     ids=str,
 )
-def test_malformed_tables_of_publishing_prove_nothing(table, columns):
+def test_malformed_tables_of_pairs_prove_nothing(table, columns):
     plan = SEARCHED.solve("packing")
-    pairs, own = np.zeros((1, 2)), np.ones((1, 4))
-    proof = publishing_proof(np.ones(4), np.ones(12), np.ones((4, 4)), pairs, own)
+    proof = pairs_proof(np.ones(4), np.ones((4, 4)), 2)
     assert proven_bound(SEARCHED.workload, replace(plan, proof=proof)) >= 0
     tables = {**proof.tables, table: pa.table(columns)}
     with pytest.raises(ProofError):

@@ -8,18 +8,14 @@ below, whatever the assignment, filters and latency. A broker above the shallowe
 its own level only, so that levels are those down to the shallowest leaf, and the leaves.
 
 Subscribers who can use few brokers tell more: those with none in common need one each
-(:mod:`fanwise.assign.proving.disjoint_choices`), and over sets of leaves that have nothing in
-common, the brokers that each set needs for the subscribers confined to it add up. (Each set is
-granted the limits of the largest leaves, no fewer than its own.) What such a set has to cover with
-alpha times as many rectangles, :mod:`fanwise.assign.proving.far_points` bounds in another way. The
-best bound is taken.
+(:mod:`fanwise.assign.proving.disjoint_choices`). What alpha rectangles cannot do, prices tell
+(:mod:`fanwise.assign.proving.pricing`).
 
 Unions are measured exactly. How many want an event is counted on a grid, in which only rectangles
 that hold a whole cell count.
 
-What was chosen on the way is the certificate: the lines of the grid, who was taken to have no
-broker in common, which brokers form a set, whose middles lie far from each other. All numbers
-follow from these and the workload.
+What was chosen on the way is the certificate: the lines of the grid, and who was taken to have no
+broker in common. All numbers follow from these and the workload.
 
 Guarantee
     No plan within the latency and load limits carries less. Rounding aside, unions are exact.
@@ -42,25 +38,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from fanwise.arrays.csr import Csr, FloatArray, IntArray, LongArray
-from fanwise.arrays.jit import kernel
+from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.rectangles import union_mass
 from fanwise.assign.arrays import AssignmentArrays, depths
 from fanwise.assign.cells import brokers_needed, cell_measures, count_cells, make_grid
 from fanwise.assign.proving.disjoint_choices import take_disjoint
-from fanwise.assign.proving.far_points import bound_by_points
 from fanwise.assign.proving.lattice import Lattice, make_lattice
 from fanwise.planning.problem import Bound
 from fanwise.planning.proof import Proof
 
 if TYPE_CHECKING:
     from fanwise.assign.problem import Assignment
-
-EVERYBODY = -1
-"""In place of the number of a class."""
 
 
 @dataclass(eq=False)
@@ -73,10 +63,6 @@ class Evidence:
         What the brokers of each level carry at least.
     apart
         By level, subscribers with no broker in common where they meet, in order.
-    classes
-        Brokers of each class.
-    points
-        By level and class, subscribers whose middles lie apart.
     lattice, fine, needed, taken
         What prices at the leaves start from: a lattice, the lines on which subscribers were counted
         (``grid`` are those that a bound rests on), how many leaves each of their cells needs, and
@@ -86,8 +72,6 @@ class Evidence:
     carried: list[float] = field(default_factory=list)
     grid: list[FloatArray] = field(default_factory=list)
     apart: dict[int, LongArray] = field(default_factory=dict)
-    classes: list[LongArray] = field(default_factory=list)
-    points: dict[tuple[int, int], LongArray] = field(default_factory=dict)
     lattice: Lattice | None = None
     fine: list[FloatArray] = field(default_factory=list)
     needed: LongArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -96,18 +80,10 @@ class Evidence:
     def tables(self) -> dict[str, pa.Table]:
         """Return the tables of the certificate, those with no row left out."""
         axes = [np.full(len(lines), axis, np.int32) for axis, lines in enumerate(self.grid)]
-        numbers = [np.full(len(some), k, np.int32) for k, some in enumerate(self.classes)]
         levels = [np.full(len(some), level, np.int32) for level, some in self.apart.items()]
-        sizes = [(*key, len(some)) for key, some in self.points.items()]
         found: dict[str, dict[str, tuple[Iterable[Any], Any]]] = {
             "grid": {"axis": (axes, np.int32), "line": (self.grid, np.float64)},
             "apart": {"level": (levels, np.int32), "subscriber": (self.apart.values(), np.int32)},
-            "classes": {"broker": (self.classes, np.int32), "class": (numbers, np.int32)},
-            "points": {
-                "level": ([np.full(size, level) for level, _, size in sizes], np.int32),
-                "class": ([np.full(size, number) for _, number, size in sizes], np.int32),
-                "subscriber": (self.points.values(), np.int32),
-            },
         }
         tables = {
             name: pa.table(
@@ -131,14 +107,15 @@ def lower_bound(problem: Assignment) -> Bound:
 
     With prices where these are quick to find.
     """
-    from fanwise.assign.proving.pricing import QUICK_PAIRS, priced_bound
+    from fanwise.assign.proving.pricing import MOST_PRICED, MOST_QUICK, QUICK_PAIRS, priced_bound
 
     evidence = problem.evidence
     total = sum(evidence.carried)
     own = Bound(total, Proof("duals", evidence.tables(), total))
-    if not 0 < problem.num_pairs <= QUICK_PAIRS:
+    if not 0 < problem.num_pairs <= MOST_QUICK:
         return own
-    return priced_bound(problem, QUICK_PAIRS) or own
+    is_quick = problem.num_pairs > QUICK_PAIRS
+    return priced_bound(problem, MOST_PRICED, is_quick=is_quick) or own
 
 
 def gather(problem: Assignment) -> Evidence:
@@ -165,100 +142,22 @@ def _bounds_of_levels(problem: Assignment, wants: LongArray, evidence: Evidence)
     measure = cell_measures(grid, arrays.density)
     everybody = count_cells(grid, lo, hi)
     levels = level_limits(arrays, problem.limits(problem.lbf_max))
-    parts = _confine(problem, wants, grid, measure, levels[-1])
     for level, limits in enumerate(levels):
         is_last = level == len(levels) - 1
         load = brokers_needed(everybody, limits)
         disjoint, taken = take_disjoint(arrays, wants, grid, None if is_last else level + 1)
         needed = np.maximum(load, disjoint)
         evidence.needed, evidence.taken = needed, taken
-        by_cells = union + beyond_one(needed, measure)
-        slots = arrays.alpha * int(np.count_nonzero(limits))
-        by_points, chosen = bound_by_points(lo, hi, slots, arrays.density)
-        best = max(by_cells, by_points, parts.total if is_last else 0.0)
-        if best == by_cells:
-            if (needed > 1).any():
-                evidence.grid = grid
-            if beyond_one(load, measure) < beyond_one(needed, measure):
-                evidence.apart[level] = taken
-        elif best == by_points:
-            evidence.points[level, EVERYBODY] = wants[chosen]
-        else:
-            evidence.grid, evidence.classes = grid, parts.brokers
-            evidence.points |= {(level, k): some for k, some in parts.points.items()}
-        yield best
-
-
-@dataclass(frozen=True, eq=False)
-class Confined:
-    """What sets of leaves without a subscriber in common carry for those confined to them.
-
-    Attributes
-    ----------
-    total
-        What they carry together.
-    brokers, points
-        Of each set; whose middles the total rests on, by set.
-    """
-
-    total: float
-    brokers: list[LongArray]
-    points: dict[int, LongArray]
-
-
-def _confine(
-    problem: Assignment,
-    wants: LongArray,
-    grid: list[FloatArray],
-    measure: FloatArray,
-    limits: LongArray,
-) -> Confined:
-    arrays = problem.arrays
-    total = 0.0
-    brokers: list[LongArray] = []
-    points: dict[int, LongArray] = {}
-    classes = disjoint_classes(problem.candidates, arrays)[wants]
-    for number, mine in enumerate(split_classes(classes)):
-        lo, hi = arrays.lo[wants[mine]], arrays.hi[wants[mine]]
-        own = brokers_needed(count_cells(grid, lo, hi), limits)
-        by_cells = union_mass(lo, hi, arrays.density) + beyond_one(own, measure)
-        brokers.append(usable_brokers(problem.candidates, arrays, wants[mine]))
-        slots = arrays.alpha * len(brokers[-1])
-        by_points, chosen = bound_by_points(lo, hi, slots, arrays.density)
-        if by_points > by_cells:
-            points[number] = wants[mine[chosen]]
-        total += max(by_cells, by_points)
-    return Confined(total, brokers, points)
-
-
-def usable_brokers(candidates: Csr, arrays: AssignmentArrays, subscribers: LongArray) -> LongArray:
-    """Return the brokers with a share that any of the subscribers may use."""
-    is_used = np.zeros(arrays.num_brokers, dtype=np.bool_)
-    mark_brokers(*candidates, subscribers, is_used)
-    return np.flatnonzero(is_used & (arrays.share > 0))
-
-
-@kernel
-def mark_brokers(
-    indptr: LongArray, brokers: IntArray, subscribers: LongArray, is_used: npt.NDArray[np.bool_]
-) -> None:
-    """Mark the allowed brokers of subscribers. Changes ``is_used``."""
-    for j in subscribers:
-        for pair in range(indptr[j], indptr[j + 1]):
-            is_used[brokers[pair]] = True
+        if (needed > 1).any():
+            evidence.grid = grid
+        if beyond_one(load, measure) < beyond_one(needed, measure):
+            evidence.apart[level] = taken
+        yield union + beyond_one(needed, measure)
 
 
 def beyond_one(needed: LongArray, measure: FloatArray) -> float:
     """Return what cells add that need more than one broker; the first is counted exactly."""
     return float(np.dot(np.maximum(needed - 1, 0), measure))
-
-
-def split_classes(classes: LongArray) -> list[LongArray]:
-    """Return the members of each class."""
-    order = np.argsort(classes, kind="stable")
-    order = order[np.searchsorted(classes[order], 0) :]
-    starts = np.flatnonzero(np.diff(classes[order])) + 1
-    return np.split(order, starts) if len(order) else []
 
 
 def level_limits(arrays: AssignmentArrays, limits: LongArray) -> list[LongArray]:
@@ -274,46 +173,3 @@ def level_limits(arrays: AssignmentArrays, limits: LongArray) -> list[LongArray]
             below[arrays.parent[broker]] += below[broker]
     inner = [below[depth == level] for level in range(1, shallowest)]
     return [*inner, limits[arrays.leaves]]
-
-
-def disjoint_classes(candidates: Csr, arrays: AssignmentArrays) -> LongArray:
-    """Return a class for each subscriber, or -1, so that classes have no broker in common.
-
-    Candidate sets are taken from the smallest, as long as they meet none taken before; whoever is
-    confined to one of them belongs to it.
-    """
-    usable = candidates.indices[arrays.share[candidates.indices] > 0]
-    lengths = np.diff(candidates.indptr)
-    if len(usable) != len(candidates.indices):
-        row = np.repeat(np.arange(arrays.num_subscribers), lengths)
-        row = row[arrays.share[candidates.indices] > 0]
-        lengths = np.bincount(row, minlength=arrays.num_subscribers)
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    order = np.argsort(lengths, kind="stable")
-    return confine(indptr, usable, order, arrays.num_brokers)
-
-
-@kernel
-def confine(indptr: LongArray, brokers: IntArray, order: LongArray, num_brokers: int) -> LongArray:
-    """Take disjoint candidate sets greedily, and list who is confined to one. Changes nothing."""
-    class_of_broker = np.full(num_brokers, -1, dtype=np.int64)
-    num_classes = 0
-    # Smallest sets first, as they keep most brokers free for further classes.
-    for j in order:
-        is_free = indptr[j] < indptr[j + 1]
-        for pair in range(indptr[j], indptr[j + 1]):
-            is_free = is_free and class_of_broker[brokers[pair]] < 0
-        if is_free:
-            for pair in range(indptr[j], indptr[j + 1]):
-                class_of_broker[brokers[pair]] = num_classes
-            num_classes += 1
-    result = np.full(len(order), -1, dtype=np.int64)
-    for j in range(len(order)):
-        if indptr[j] == indptr[j + 1]:
-            continue
-        mine = class_of_broker[brokers[indptr[j]]]
-        for pair in range(indptr[j], indptr[j + 1]):
-            if class_of_broker[brokers[pair]] != mine:
-                mine = -1
-        result[j] = mine
-    return result

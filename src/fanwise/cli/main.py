@@ -67,4 +67,6 @@ def complain(message: str) -> None:
     """Say on standard error in one line what is wrong."""
     from fanwise.formatting import printable
 
+    if "fanwise.workload.remote" in sys.modules:
+        message = sys.modules["fanwise.workload.remote"].with_addresses(message)
     sys.stderr.write("fanwise: " + printable(" ".join(message.split())) + "\n")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +14,7 @@ from fanwise.cli.engines import LOCAL, SPARK, EngineProblem, find_engine
 from fanwise.cli.planning_command import Request
 from fanwise.errors import ParameterError
 from fanwise.formatting import size
+from fanwise.workload.remote import address_of
 
 STREAM = "stream"
 
@@ -61,6 +64,8 @@ def _engine_that_fits(request: Request) -> str:
     from fanwise.workload.topic.files import read_header
 
     workload = request.workload
+    if address_of(workload) is not None:
+        return LOCAL
     needed = local_memory(read_header(local_path(workload)))
     there = memory_of_machine()
     if needed <= there:
@@ -89,7 +94,10 @@ class EngineProvisioning(EngineProblem):
 
         # A bad catalogue is told before the pairs are read.
         resolve_catalogue(self.request.given.get("catalogue"))
-        scratch = self.request.out.absolute().parent
+        if address_of(self.request.out) is not None:
+            scratch = Path(tempfile.gettempdir())
+        else:
+            scratch = self.request.out.absolute().parent
         while not scratch.exists():
             scratch = scratch.parent
         if self.engine == STREAM:

@@ -13,6 +13,7 @@ from fanwise.cli.planning_command import Request
 from fanwise.cli.stating import state_problem
 from fanwise.errors import ParameterError
 from fanwise.planning.family import Facts, load
+from fanwise.workload.remote import address_of
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
@@ -108,7 +109,8 @@ def show_plan(plan: Plan, facts: Facts, out: Path, amount: Callable[[Any], str])
         ]
     terminal = console.out()
     terminal.print(console.facts(f"{plan.problem} by {plan.algorithm}", rows))
-    terminal.print(f"Plan {plan.id[:12]} written to {out}", markup=False)
+    place = address_of(out) or out
+    terminal.print(f"Plan {plan.id[:12]} written to {place}", markup=False)
 
 
 def describe_gap(plan: Plan) -> str:

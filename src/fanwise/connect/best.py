@@ -42,6 +42,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from fanwise.arrays.csr import IntArray
 from fanwise.connect import exact, gossip, random_overlays, spidercast
 from fanwise.connect.arrays import NO_EDGES
@@ -81,9 +83,9 @@ MOVES_PER_TURN = 10
 BOUND_SHARE, FIRST_SHARE, FIRST_PRICES = 0.25, 0.05, 10
 """Most of the work, or of the time that was given, that goes into prices without trees: in all, and
 where trees follow, with so many passes."""
-GROWN_AT, MOVED_AT, PRICED_AT = 0.3, 0.45, 0.96
-"""How much of the work or the time is used up when overlays grown by prices, moves, and prices on
-trees of the best overlay come to their end."""
+GROWN_AT, MOVED_AT, PRICED_AT, USED_AT = 0.3, 0.5, 0.8, 0.97
+"""How much of the work or the time is used up when overlays grown by prices, moves, prices on trees
+of the best overlay, and moves of what grows by those come to their end."""
 MAX_PASS_WORK = 200_000_000
 """Work of a pass over all pairs up to which the bound is lowered by passes: seconds."""
 LATE = 0.1
@@ -221,6 +223,11 @@ def _search(search: BestSearch) -> None:
     _improve(search, MOVED_AT if has_trees else math.inf)
     if has_trees and not search.is_near:
         search.priced.finish(PRICED_AT)
+        search.idle_moves = 0  # moves from another overlay are not those that ran dry
+        if not search.is_over():
+            search.priced.grow_overlays()
+            _improve(search, USED_AT, turn=1)
+        _use_time(search)
         if not search.is_near:
             search.end("limit" if search.run.time_left() < LATE * search.run.elapsed() else "work")
     if is_small and not search.is_near and not search.run.is_over():
@@ -333,18 +340,35 @@ def _keep(search: BestSearch, grown: Grown) -> IntArray:
     return edges
 
 
-def _improve(search: BestSearch, until: float) -> None:
-    """Move until nothing moves or so much of time or work is used up; look at the bound, too."""
+def _use_time(search: BestSearch) -> None:
+    """Move again with other random numbers where moves ran dry before a limit in seconds."""
+    turn = 2
+    while search.run.time_limit is not None and search.share_of_budget() < USED_AT:
+        search.idle_moves = 0
+        if search.is_over() or search.saves_links:
+            return
+        _improve(search, USED_AT, turn=turn)
+        turn += 1
+
+
+def _improve(search: BestSearch, until: float, turn: int = 0) -> None:
+    """Move until nothing moves or so much of time or work is used up; look at the bound, too.
+
+    Each ``turn`` has random numbers of its own.
+    """
+    run = search.run
     moves = MoveSearch(
         search.problem.network,
         search.problem.budget,
         search.answer,
-        search.run.random(),
+        np.random.default_rng((run.seed, turn)) if turn else run.random(),
+        charge=search.priced.charge(),
         is_complete=search.saves_links,
         listing_work=search.run.time_left() / (4 * LISTING_SECONDS),
     )
     search.run.default_limits(idle_moves=moves.most_idle)
-    search.limits = FirstOf((*search.limits.criteria, NoProgress(moves.most_idle)))
+    limits = search.limits
+    search.limits = FirstOf((*limits.criteria, NoProgress(moves.most_idle)))
     next_turn = MOVES_PER_TURN * (len(search.answer) + 1)
     done = 0
     try:
@@ -358,6 +382,9 @@ def _improve(search: BestSearch, until: float) -> None:
                 next_turn *= 2
                 search.lower_bound()
     finally:
-        search.metrics |= {"moves": moves.num_tried, "moves_better": moves.num_better}
+        search.count("moves", moves.num_tried)
+        search.count("moves_better", moves.num_better)
     if until == math.inf:
         search.lower_bound()
+    else:
+        search.limits = limits

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fanwise.arrays.csr import FloatArray
 from fanwise.connect.bounds import BoundSearch
 from fanwise.connect.certificate import space_for_levels
 from fanwise.connect.growing.grow import complete_greedily
@@ -30,12 +31,15 @@ VISIT_SECONDS, LEAST_PASSES = 4e-9, 40
 """What a pass may take for each pair of followers, and how many must fit into a time limit."""
 VISITS_PER_STEP = 8
 """How many pairs of followers a pass over trees looks at in the time of a step of a move."""
-FEWEST_PASSES, MOST_PASSES, TIMED_PASSES = 12, 800, 4000
+FEWEST_PASSES, MOST_PASSES, TIMED_PASSES = 12, 800, 20_000
 """Passes of a turn, each with its part of the schedule; at most, without and with a time limit."""
-SCHEDULES, LAST_SCHEDULE = ((0.0, 0.8),), (0.2, 1.0)
+SCHEDULES, LAST_SCHEDULE = ((0.0, 0.85),), (0.35, 1.0)
 """Parts of the schedule of prices in turns that grow overlays, and in the last one."""
-FACTORS = (0.7, 0.85, 1.0, 1.15)
-"""What prices are multiplied with before greedy works with them."""
+FACTORS, FIRST_FACTOR = (0.6, 0.75, 0.9, 1.05, 1.3, 1.6, 2.0, 2.6), 3
+"""What prices may be multiplied with before greedy works with them, and which of these is first:
+less and more are tried as long as overlays get better."""
+CHARGED = 0.5
+"""The same where moves choose links. Half is better than nothing, and than all of it."""
 PAIRS_PER_NODE = 40
 """Pairs that greedy chooses from, for each node."""
 NEARER = 0.98
@@ -61,6 +65,7 @@ class PricedSearch:
         )
         self._trees: TreePrices | None = None
         self._seconds = 0.0
+        self._factor = FIRST_FACTOR
 
     def grow(self, until: float) -> None:
         """Take turns of pricing and growing, until so much of time or work is used up."""
@@ -72,7 +77,7 @@ class PricedSearch:
             if self._is_near():
                 self.finish(stop)
                 return
-            self._grow_overlays()
+            self.grow_overlays()
 
     def finish(self, until: float) -> None:
         """Lower the bound of the best overlay until so much is used up, and take what is proven."""
@@ -87,6 +92,12 @@ class PricedSearch:
             self._prices.lower(*found)
             self._search.prove(Bound(self._prices.bound))
 
+    def charge(self) -> FloatArray | None:
+        """Return what moves charge for a link at each node; None where there are no prices."""
+        if self._trees is None or self._network.has_costs or self._search.saves_links:
+            return None
+        return CHARGED * self._trees.node_prices
+
     def _descend(self, until: float, schedule: tuple[float, float]) -> bool:
         """Move prices on the trees of the best overlay until so much is used up.
 
@@ -100,37 +111,51 @@ class PricedSearch:
             self._trees, schedule = self._prices.trees(edges), (0.0, schedule[1])
         if self._trees is None:
             return False
+        trees = self._trees
         most_passes = MOST_PASSES if search.run.time_limit is None else TIMED_PASSES
+        passes, steps = 0.0, 0
         with search.run.timed("bound"):
-            for turn in range(most_passes):
+            while passes < most_passes:
                 used, started = self._share_used(), search.run.elapsed()
                 rest = ROUNDING_PASSES * self._seconds
-                if used >= until and turn >= FEWEST_PASSES:
+                if used >= until and passes >= FEWEST_PASSES:
                     break
                 if search.run.is_over() or search.run.time_left() < rest or self._is_near():
                     break
                 by_share = (used - begun) / max(until - begun, 1e-9)
-                part = min(1.0, max(turn / most_passes, by_share))
-                self._trees.step(schedule[0] + (schedule[1] - schedule[0]) * part)
-                self._seconds = max(self._seconds * 0.9, search.run.elapsed() - started)
-                self._spend(1)
+                progress = min(1.0, max(passes / most_passes, by_share))
+                # As many steps as by now, for as much again of the schedule.
+                expected = steps / progress if progress > 0.0 else 0.0
+                at = schedule[0] + (schedule[1] - schedule[0]) * progress
+                part = trees.step(at, expected)
+                passes, steps = passes + part, steps + 1
+                self._seconds = max(self._seconds * 0.9, (search.run.elapsed() - started) / part)
+                self._spend(part)
+            if trees.bound == math.inf and search.run.time_left() >= self._seconds:
+                self._spend(trees.step(schedule[1], is_whole=True))
         return True
 
-    def _grow_overlays(self) -> None:
+    def grow_overlays(self) -> None:
+        """Grow overlays by the best prices, a few times more or less of them."""
         search, problem, trees = self._search, self._search.problem, self._trees
         if trees is None:
             return
         pairs = trees.worthy_pairs(PAIRS_PER_NODE * self._network.num_nodes)
         if not len(pairs):
             return
-        for factor in FACTORS:
-            if search.is_over():
-                return
-            node_prices = np.ascontiguousarray(factor * trees.node_prices)
-            begun = grow_by_prices(self._network, problem.budget, pairs, node_prices)
-            grown = complete_greedily(problem, begun, is_over=search.run.is_over)
-            search.offer_links(order_greedily(self._network, grown))
+        grown: dict[int, float] = {}
+        while not search.is_over():
+            near = (self._factor, self._factor - 1, self._factor + 1)
+            untried = [one for one in near if 0 <= one < len(FACTORS) and one not in grown]
+            if not untried:
+                break
+            prices = np.ascontiguousarray(FACTORS[untried[0]] * trees.node_prices)
+            begun = grow_by_prices(self._network, problem.budget, pairs, prices)
+            links = complete_greedily(problem, begun, is_over=search.run.is_over)
+            search.offer_links(order_greedily(self._network, links))
             search.spend(self._network.counting_work // VISITS_PER_STEP)
+            grown[untried[0]] = problem.value(links)
+            self._factor = max(grown, key=lambda one: grown[one])
 
     def _is_near(self) -> bool:
         """Whether shares and prices at hand prove the gap that was asked for."""
@@ -139,5 +164,5 @@ class PricedSearch:
         gap = certified_gap(self._search.value, self._trees.bound, is_feasible=True)
         return gap is not None and gap <= NEARER * self._search.run.limits_in_force["gap"]
 
-    def _spend(self, passes: int) -> None:
+    def _spend(self, passes: float) -> None:
         self._search.spend(passes * self._network.counting_work // VISITS_PER_STEP)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.distributed.blocks import Blocks, Facts, pack_blocks
 from fanwise.distributed.fingerprint import fingerprint
+from fanwise.distributed.partitions import ENGINE_SETTINGS
 from fanwise.distributed.subscribers import Subscribers
-from fanwise.distributed.topics import read_topics
+from fanwise.distributed.topics import Topics, read_topics
 from fanwise.errors import ParameterError, WorkloadError
 from fanwise.planning.problem import Run
 from fanwise.workload.files import local_path
 from fanwise.workload.headers import check_count
+from fanwise.workload.remote import address_of
 from fanwise.workload.topic import Tau
 from fanwise.workload.topic.files import read_header
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PAIRS_PER_BLOCK = 4_000_000
+MOST_LIGHT = 10_000_000
+"""Pairs up to which the JVM, which only reads and spreads them, is started for short work."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class Inputs:
 
     Attributes
     ----------
+    header
+        The entries of ``workload.json``.
+    topics
+        Their columns.
     rates_everywhere
         A broadcast variable with the rate of each topic.
     cost, followers
@@ -47,6 +53,8 @@ class Inputs:
         The workload's hash.
     """
 
+    header: Mapping[str, Any]
+    topics: Topics
     rates_everywhere: Any
     cost: FloatArray
     followers: LongArray
@@ -59,15 +67,23 @@ class Inputs:
     fingerprint: str
 
 
+def engine_conf(path: str | Path, conf: Mapping[str, str] | None) -> dict[str, str]:
+    """Return settings for a session that plans on a workload; those given stay."""
+    from fanwise.pipeline.shared.session import LIGHT
+
+    is_small = address_of(path) is None and read_header(local_path(path))["pairs"] <= MOST_LIGHT
+    return {**(LIGHT if is_small else {}), **(conf or {})}
+
+
 @contextmanager
 def open_inputs(
     spark: SparkSession, path: str | Path, tau: Tau, run: Run, num_partitions: int | None = None
 ) -> Iterator[Inputs]:
     """Read and check a workload, spread subscribers over blocks, and take its fingerprint."""
-    from fanwise.pipeline.shared.tables import read_table
+    from fanwise.pipeline.shared.session import settings
+    from fanwise.pipeline.shared.tables import open_folder, read_table
 
-    folder = local_path(path)
-    header = read_header(folder)
+    folder, header = open_folder(spark, path)
     if num_partitions is None:
         enough = math.ceil(header["pairs"] / PAIRS_PER_BLOCK)
         num_partitions = max(spark.sparkContext.defaultParallelism, enough)
@@ -78,11 +94,10 @@ def open_inputs(
     people = read_table(spark, files["subscribers"], ("subscriber", "name"))
     pairs = read_table(spark, files["interests"], ("subscriber", "topic"))
     threshold = _check_tau(tau, people)
-    with ExitStack() as cleanup:
+    with settings(spark, ENGINE_SETTINGS), ExitStack() as cleanup:
         topics = read_topics(topics_frame, files["topics"], header["topics"])
         subscribers = Subscribers(people, files["subscribers"], header["subscribers"])
         cleanup.callback(subscribers.release)
-        followers = _count_followers(pairs, files["interests"], header)
         everywhere = spark.sparkContext.broadcast(topics.rates)
         cleanup.callback(everywhere.destroy)
         columns = [
@@ -90,10 +105,18 @@ def open_inputs(
             *(["weight"] if "weight" in people.columns else []),
         ]
         pairs = _with_columns(pairs, people, columns)
-        blocks = pack_blocks(pairs, num_partitions, everywhere, threshold, len(topics.rates))
+        blocks = pack_blocks(
+            pairs,
+            num_partitions,
+            everywhere,
+            threshold,
+            len(topics.rates),
+            num_subscribers=header["subscribers"],
+            num_pairs=header["pairs"],
+        )
         cleanup.callback(blocks.release)
-        facts = blocks.facts()
-        _check_pairs(facts, files["interests"], header["subscribers"])
+        facts, followers = blocks.facts()
+        _check_pairs(facts, files["interests"], header)
         with run.timed("fingerprint"):
             known = fingerprint(
                 topics,
@@ -105,6 +128,8 @@ def open_inputs(
             )
         subscribers.release()
         yield Inputs(
+            header=header,
+            topics=topics,
             rates_everywhere=everywhere,
             cost=topics.rates * followers if topics.cost is None else topics.cost,
             followers=followers,
@@ -144,36 +169,11 @@ def _check_tau(tau: Tau, subscribers: DataFrame) -> float | None:
     return float(tau)
 
 
-def _count_followers(pairs: DataFrame, file: Path, header: dict[str, Any]) -> LongArray:
-    """Count the followers of each topic; an id that is not known is refused before any kernel."""
-    from pyspark.sql import functions as F
-
-    counted = pairs.groupBy("topic").agg(
-        F.count("*").alias("rows"), F.count("subscriber").alias("known")
-    )
-    table = counted.toArrow()
-    num_topics = header["topics"]
-    rows = table.column("rows").to_numpy()
-    for column, is_empty in (
-        ("topic", table.column("topic").null_count > 0),
-        ("subscriber", bool((table.column("known").to_numpy() != rows).any())),
-    ):
-        if is_empty:
-            raise WorkloadError(f"{file}: column {column!r} has an empty cell; every row needs an "
-                                "id.")  # fmt: skip
-    topics = table.column("topic").to_numpy()
-    unknown = topics[(topics < 0) | (topics >= num_topics)]
-    if len(unknown):
-        raise WorkloadError(
-            f"{file}: topic {unknown.min()} is not in topics.parquet (0 to {num_topics - 1})."
-        )
-    followers = np.zeros(num_topics, dtype=np.int64)
-    followers[topics] = rows
-    check_count(file.parent, "pairs", header["pairs"], file.name, int(followers.sum()))
-    return followers
-
-
-def _check_pairs(facts: Facts, file: Path, num_subscribers: int) -> None:
+def _check_pairs(facts: Facts, file: Path, header: dict[str, Any]) -> None:
+    if facts.trouble is not None:
+        raise WorkloadError(f"{file}: {facts.trouble}")
+    check_count(file.parent, "pairs", header["pairs"], file.name, facts.num_pairs)
+    num_subscribers = header["subscribers"]
     for unknown in (facts.first_id, facts.last_id):
         if facts.last_id >= 0 and not 0 <= unknown < num_subscribers:
             raise WorkloadError(

@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fanwise.arrays.csr import Csr, IntArray, LongArray
-from fanwise.distributed.inputs import Inputs, open_inputs
+from fanwise.distributed.inputs import Inputs, engine_conf, open_inputs
 from fanwise.distributed.provision_bounds import paper_bound_on_spark, prove_bound_on_spark
 from fanwise.distributed.provision_passes import (
     PACKED,
@@ -41,7 +41,6 @@ from fanwise.distributed.provision_passes import (
     allocate_chosen,
     allocate_split,
 )
-from fanwise.distributed.topics import read_topics
 from fanwise.planning.assembling import stated_parameters
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
@@ -61,11 +60,9 @@ from fanwise.provision.streamed.identity import hash_plan
 from fanwise.provision.streamed.measuring import put_together
 from fanwise.provision.streamed.plan import StreamedPlan
 from fanwise.provision.streamed.scratch import Scratch
-from fanwise.provision.streamed.solve import DEFAULT, find_fill, variants
+from fanwise.provision.streamed.solve import DEFAULT, default_settings, find_fill, variants
 from fanwise.provision.streamed.source import MappedWorkload
-from fanwise.workload.files import local_path
 from fanwise.workload.topic import Tau
-from fanwise.workload.topic.files import read_header
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -107,7 +104,14 @@ def solve_on_spark(
     from fanwise.pipeline.shared.session import translated_errors
 
     fill = find_fill(algorithm)
-    run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress, wants_proof=proof)
+    run = Run(
+        seed=seed,
+        time_limit=time_limit,
+        gap=gap,
+        progress=progress,
+        wants_proof=proof,
+        settings=default_settings(algorithm),
+    )
     files = Scratch(scratch)
 
     def work(spark: SparkSession) -> StreamedPlan:
@@ -116,26 +120,19 @@ def solve_on_spark(
             run.progress.step("provisioning on Spark"),
             open_inputs(spark, path, tau, run, num_partitions) as inputs,
         ):
-            problem = _state_problem(spark, path, inputs, parameters)
+            problem = _state_problem(inputs, parameters)
             return _Solve(spark, problem, inputs, run, files).plan(algorithm, fill)
 
     try:
-        return run_on_spark(work, master=master, conf=conf)
+        return run_on_spark(work, master=master, conf=engine_conf(path, conf))
     except BaseException:
         files.close()
         raise
 
 
-def _state_problem(
-    spark: SparkSession, path: str | Path, inputs: Inputs, parameters: Mapping[str, Any]
-) -> Provisioning:
+def _state_problem(inputs: Inputs, parameters: Mapping[str, Any]) -> Provisioning:
     """Return the problem as the driver knows it: all topics, no subscribers."""
-    from fanwise.pipeline.shared.store import input_uri
-
-    folder = local_path(path)
-    header = read_header(folder)
-    file = folder / "topics.parquet"
-    topics = read_topics(spark.read.parquet(input_uri(str(file))), file, header["topics"])
+    header, topics = inputs.header, inputs.topics
     workload = MappedWorkload(
         rates=topics.rates,
         message_bytes=topics.message_bytes,

@@ -35,7 +35,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanwise.arrays.tolerance import fits
-from fanwise.distributed.inputs import Inputs, open_inputs
+from fanwise.distributed.inputs import Inputs, engine_conf, open_inputs
 from fanwise.distributed.select_bounds import Proof, paper_bound
 from fanwise.distributed.select_rounds import Rounds
 from fanwise.distributed.select_search import SparkSearch
@@ -110,7 +110,7 @@ def solve_on_spark(
             _solve(spark, found, path, tau, capacity, metric, run, num_partitions)
 
     try:
-        run_on_spark(work, master=master, conf=conf)
+        run_on_spark(work, master=master, conf=engine_conf(path, conf))
     except KeyboardInterrupt:
         if found.search is None or not found.search.has_answer:
             raise

@@ -33,15 +33,17 @@ from fanwise.distributed.blocks import Blocks
 from fanwise.distributed.inputs import Inputs
 from fanwise.distributed.select_certificate import gather_tables, num_sets_for
 from fanwise.distributed.select_passes import CountPrices, Fit, Pay
-from fanwise.distributed.select_search import SparkSearch
+from fanwise.distributed.select_search import SparkSearch, coarse_scale
 from fanwise.select.relaxing.inequalities import ENOUGH
 from fanwise.select.relaxing.knapsack import fractional_knapsack
 from fanwise.select.relaxing.relaxation_kernels import project_shares
 
 FITS, ITERATIONS = 12, 3
 """How often inequalities are fitted, and iterations after each fit."""
-WORTHWHILE = 1e-5
-"""It goes on while the iterations after a fit lower the bound by this much."""
+PROFIT_BITS = 26
+"""Of a subscriber's weight in profits; each pair rounds its profit up by a unit at most."""
+WORTHWHILE = 0.1
+"""It goes on while the iterations after a fit close this part of the gap to the selection."""
 
 
 class Proof:
@@ -55,6 +57,7 @@ class Proof:
         self._room = most_within(limit)
         self._is_binary = is_binary
         self._search = search
+        self._scale = coarse_scale(search.scale, inputs, PROFIT_BITS)
         self._theta = 0.0
         self._reached = math.inf
         self._num_sets = num_sets_for(inputs)
@@ -88,15 +91,16 @@ class Proof:
                 if blocks is not self._inputs.blocks and not is_kept:
                     blocks.release()
                 blocks, served = fitted, None
-                if self._search.is_over() or self._reached >= (1 - WORTHWHILE) * before:
+                aim = before - WORTHWHILE * (before - self._search.value)
+                if self._search.is_over() or (math.isfinite(before) and self._reached >= aim):
                     break
             self._keep_tables()
 
     def _iterate(self, blocks: Blocks, shares: Any, cleanup: ExitStack) -> tuple[Any, ...]:
         """Improve prices and shares a few times; return the shares at each step."""
         steps: tuple[Any, ...] = (shares,)
-        amounts, totals = blocks.sums(Pay(steps, self._search.scale), num_vectors=3)
-        profit, before, highest = amounts.reshape(3, -1) / self._search.scale
+        amounts, totals = blocks.sums(Pay(steps, self._scale), num_vectors=3)
+        profit, before, highest = amounts.reshape(3, -1) / self._scale
         step = 1 / np.maximum(highest, 1e-3)
         self._prove(before, int(totals[1]), blocks, ())
         while True:
@@ -107,8 +111,8 @@ class Proof:
             if len(steps) == ITERATIONS:
                 break
             steps += (self._send_shares(cleanup),)
-            amounts, totals = blocks.sums(Pay(steps, self._search.scale))
-            before, profit = profit, amounts / self._search.scale
+            amounts, totals = blocks.sums(Pay(steps, self._scale))
+            before, profit = profit, amounts / self._scale
         return steps
 
     def _send_shares(self, cleanup: ExitStack) -> Any:
@@ -116,7 +120,7 @@ class Proof:
         return cleanup.enter_context(self._inputs.blocks.broadcast(shares))
 
     def _prove(self, profit: FloatArray, paid: int, blocks: Blocks, steps: tuple[Any, ...]) -> None:
-        unpaid = (self._search.total - paid) / self._search.scale
+        unpaid = self._search.total / self._search.scale - paid / self._scale
         bound = unpaid + fractional_knapsack(profit, self._cost, self._room)
         self._reached = min(self._reached, bound)
         if self._search.prove_by("prices", bound):
@@ -140,36 +144,27 @@ class Proof:
 def paper_bound(inputs: Inputs, limit: float, *, is_binary: bool) -> float | None:
     """Return the bound of Setty et al. (see :func:`fanwise.select.bounds.paper_bounds`).
 
-    Distinct prices are sorted on Spark. The driver sees a sum per partition, and the rows of the
-    one partition in which the capacity runs out.
+    The driver sees sums by ranges of prices, and the prices of the one range in which the capacity
+    runs out.
     """
-    from pyspark.sql import functions as F
-
     if inputs.has_costs or inputs.has_weights:
         return None
-    prices = (
-        inputs.blocks.map(CountPrices(inputs.rates_everywhere), "price double, count long")
-        .groupBy("price")
-        .agg(F.sum("count").alias("count"))
-        .sort("price")
-        .withColumn("part", F.spark_partition_id())
-        .persist()
-    )
-    try:
-        spent = F.sum(F.col("price") * F.col("count"))
-        parts = prices.groupBy("part").agg(spent, F.sum("count")).collect()
-        count, left = 0, most_within(limit) / ENOUGH
-        for part, total, many in sorted(parts):
-            if total <= left:
-                count, left = count + many, left - total
-                continue
-            rows = prices.where(F.col("part") == part).select("price", "count").toArrow()
-            count += affordable(
-                rows.column("price").to_numpy(), rows.column("count").to_numpy(), left
-            )
-            break
-    finally:
-        prices.unpersist()
+    blocks, rates = inputs.blocks, inputs.rates_everywhere
+    found = blocks.map(CountPrices(rates), "range long, count long, total double").toArrow()
+    ranges, place = np.unique(found.column("range").to_numpy(), return_inverse=True)
+    many = np.bincount(place, weights=found.column("count").to_numpy(), minlength=len(ranges))
+    totals = np.bincount(place, weights=found.column("total").to_numpy(), minlength=len(ranges))
+    count, left = 0, most_within(limit) / ENOUGH
+    for price_range, total, number in zip(ranges, totals, many, strict=True):
+        if total <= left:
+            count, left = count + int(number), left - total
+            continue
+        rows = blocks.map(CountPrices(rates, int(price_range)), "price double, count long")
+        table = rows.toArrow()
+        count += affordable(
+            table.column("price").to_numpy(), table.column("count").to_numpy(), left
+        )
+        break
     return float(count if is_binary else count + 1)
 
 

@@ -20,6 +20,7 @@ Flags = npt.NDArray[np.bool_]
 def add_benefits(
     rows: Rows,
     unit: FloatArray,
+    grain: float,
     served: Flags,
     tolerance: float,
     amounts: LongArray,
@@ -28,7 +29,7 @@ def add_benefits(
 
     An unserved topic is promised min(1, rate / what is missing) by each unsatisfied follower (Alg.
     1 of Setty et al.); a served one holds the followers that would not be satisfied without it.
-    Changes ``amounts``.
+    Amounts are in ``grain`` units of ``unit``. Changes ``amounts``.
     """
     indptr, interests, rates, demand = rows
     value, satisfied = 0, 0
@@ -44,14 +45,14 @@ def add_benefits(
             for i in range(start, stop):
                 topic = interests[i]
                 if not served[topic]:
-                    amounts[topic] += int(min(rates[topic] * per_event, unit[row]))
+                    amounts[topic] += int(min(rates[topic] * per_event, unit[row]) * grain)
             continue
         value += int(unit[row])
         satisfied += 1
         for i in range(start, stop):
             topic = interests[i]
             if served[topic] and need - (got - rates[topic]) > slack:
-                amounts[topic] += int(unit[row])
+                amounts[topic] += int(unit[row] * grain)
     return value, satisfied
 
 
@@ -59,13 +60,14 @@ def add_benefits(
 def add_gains(
     rows: Rows,
     unit: FloatArray,
+    grain: float,
     served: Flags,
     tolerance: float,
     amounts: LongArray,
 ) -> tuple[int, int]:
     """Fractional: what serving or dropping each topic alone would change; (value, satisfied).
 
-    Changes ``amounts``.
+    Amounts are in ``grain`` units of ``unit``. Changes ``amounts``.
     """
     indptr, interests, rates, demand = rows
     value, satisfied = 0, 0
@@ -87,7 +89,7 @@ def add_gains(
                 change = min(max(need - (got - rates[topic]), 0.0), need) - missing
             else:
                 change = min(missing, rates[topic])
-            amounts[topic] += int(unit[row] * max(change, 0.0) / need)
+            amounts[topic] += int(unit[row] * grain * max(change, 0.0) / need)
     return value, satisfied
 
 

@@ -24,12 +24,21 @@ Broadcast = Any
 
 @dataclass(frozen=True)
 class Measure:
-    """The pass that adds up what topics bring or hold; totals: value, satisfied, all weight."""
+    """The pass that adds up what topics bring or hold; totals: value, satisfied, all weight.
+
+    Attributes
+    ----------
+    scale
+        Units of the totals per unit of weight.
+    grain
+        Units of the sums per unit of the totals: a power of two; a small one lets few bytes travel.
+    """
 
     rates: Broadcast
     served: Broadcast
     scale: float
     is_binary: bool
+    grain: float = 1.0
 
     def __call__(self, block: Block, amounts: LongArray) -> tuple[int, ...]:
         from fanwise.distributed.select_kernels import add_benefits, add_gains
@@ -37,7 +46,9 @@ class Measure:
         add = add_benefits if self.is_binary else add_gains
         unit = np.round(block.weight * self.scale)
         rows = Rows(block.indptr, block.indices, self.rates.value, block.demand)
-        value, satisfied = add(rows, unit, self.served.value, RELATIVE_TOLERANCE, amounts)
+        value, satisfied = add(
+            rows, unit, self.grain, self.served.value, RELATIVE_TOLERANCE, amounts
+        )
         total = int(np.ceil(block.weight * self.scale).astype(np.int64).sum())
         return value, satisfied, total
 
@@ -163,16 +174,34 @@ class Pay:
 
 @dataclass(frozen=True)
 class CountPrices:
-    """Counts subscribers by the least that satisfying one costs: max(tau_v, smallest rate)."""
+    """Counts subscribers by the least that satisfying one costs: max(tau_v, smallest rate).
+
+    Prices come by ranges, of which there are few thousands, each with the sum and the number of
+    its prices; or, of one range, price by price.
+    """
 
     rates: Broadcast
+    price_range: int | None = None
 
     def __call__(self, block: Block) -> pa.RecordBatch:
         from fanwise.select.topic_kernels import smallest_rates
 
         least = smallest_rates(block.indptr, block.indices, self.rates.value)
-        price, count = np.unique(np.maximum(block.demand, least), return_counts=True)
-        return pa.RecordBatch.from_pydict({"price": price, "count": count.astype(np.int64)})
+        price = np.maximum(block.demand, least)
+        ranges = ranges_of(price)
+        if self.price_range is not None:
+            price, count = np.unique(price[ranges == self.price_range], return_counts=True)
+            return pa.RecordBatch.from_pydict({"price": price, "count": count.astype(np.int64)})
+        found, place, count = np.unique(ranges, return_inverse=True, return_counts=True)
+        total = np.bincount(place, weights=price, minlength=len(found))
+        return pa.RecordBatch.from_pydict(
+            {"range": found, "count": count.astype(np.int64), "total": total.astype(np.float64)}
+        )
+
+
+def ranges_of(prices: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return numbers of ranges of prices, 256 for each doubling; they ascend with prices >= 0."""
+    return np.ascontiguousarray(prices, dtype=np.float64).view(np.int64) >> 44
 
 
 def moved_prices(block: Block, steps: tuple[Broadcast, ...]) -> Hints:

@@ -9,15 +9,17 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, most_within
 from fanwise.distributed.inputs import Inputs
 from fanwise.distributed.select_passes import Measure
-from fanwise.distributed.select_search import SparkSearch, State
+from fanwise.distributed.select_search import SparkSearch, State, coarse_scale
 from fanwise.select.problem import Served
 from fanwise.select.relaxing.knapsack import fractional_knapsack
 
 Topics = npt.NDArray[np.int64]
 
-BATCH = 0.3
+AMOUNT_BITS = 18
+"""Of a subscriber's weight in what topics bring or hold: enough to compare them by."""
+BATCH = 0.4
 """The part of the capacity left that one round may spend."""
-SMALLEST_BATCH = 0.03
+SMALLEST_BATCH = 0.04
 """The part of the whole capacity below which a round is not limited."""
 MAX_ROUNDS = 200
 DROPS = (0.1,)
@@ -36,6 +38,7 @@ class Rounds:
         self._room = most_within(limit)
         self._is_binary = is_binary
         self._search = search
+        self._grain = coarse_scale(search.scale, inputs, AMOUNT_BITS) / search.scale
 
     def begin(self) -> State:
         """Measure the empty selection, which proves a first bound: the knapsack of topics alone."""
@@ -43,7 +46,8 @@ class Rounds:
         state, self._search.total = self._measure(nothing)
         # Amounts are rounded down, by less than a unit each; a hair more is what a hair less than
         # tau_v, the threshold of satisfaction, allows.
-        profit = (state.amounts + self._inputs.followers) / self._search.scale
+        amounts = state.amounts + self._inputs.followers
+        profit = amounts / (self._grain * self._search.scale)
         alone = fractional_knapsack(profit, self._cost, self._room) * (1 + 2 * RELATIVE_TOLERANCE)
         self._search.prove_by("alone", alone)
         self._search.prove_by("everybody", self._search.total / self._search.scale)
@@ -56,7 +60,7 @@ class Rounds:
             return
         # The best single topic or greedy per cost: together a constant part of the optimum.
         alone = np.where(self._cost <= self._room, empty.amounts, 0)
-        if len(alone) and alone.max() > state.value:
+        if len(alone) and alone.max() > state.value * self._grain:
             served = empty.served.copy()
             served[np.argmax(alone)] = True
             self._grow(self._measure(served)[0])
@@ -93,7 +97,11 @@ class Rounds:
         """Pass over all subscribers with a set of served topics; also the weight of all."""
         with self._inputs.blocks.broadcast(served) as everywhere:
             work = Measure(
-                self._inputs.rates_everywhere, everywhere, self._search.scale, self._is_binary
+                self._inputs.rates_everywhere,
+                everywhere,
+                self._search.scale,
+                self._is_binary,
+                self._grain,
             )
             amounts, totals = self._inputs.blocks.sums(work)
         state = State(served, amounts, int(totals[0]), int(totals[1]))

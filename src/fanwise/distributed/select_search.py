@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from fanwise.arrays.csr import LongArray
 from fanwise.arrays.tolerance import most_within
+from fanwise.distributed.inputs import Inputs
 from fanwise.planning.problem import Bound, Run
 from fanwise.planning.search import Search
 from fanwise.planning.stopping import limits_of
@@ -17,6 +18,15 @@ from fanwise.progress import Step
 from fanwise.select.problem import Served
 from fanwise.select.proving.certificate import Rule, certify_by_rule, certify_by_tables
 from fanwise.select.search import DEFAULT_GAP
+
+
+def coarse_scale(scale: float, inputs: Inputs, bits: int) -> float:
+    """Return a scale for sums per topic, in few bits where all subscribers weigh the same.
+
+    Where weights differ, by orders of magnitude perhaps, the scale stays.
+    """
+    return scale if inputs.has_weights else min(scale, 2.0**bits)
+
 
 Kind = Rule | Literal["prices"]
 
@@ -28,9 +38,10 @@ class State:
     Attributes
     ----------
     amounts
-        Per topic, in whole units: what an unserved one would bring, what a served one holds.
+        Per topic, in whole units of their own: what an unserved one would bring, what a served one
+        holds.
     value
-        The objective, in whole units.
+        The objective, in whole units of the search.
     """
 
     served: Served

@@ -13,7 +13,14 @@ import pyarrow as pa
 
 from fanwise.arrays.csr import IntArray
 from fanwise.arrays.text import flat_text
-from fanwise.distributed.partitions import in_order
+from fanwise.distributed.partitions import (
+    AT_ONCE,
+    Row,
+    in_order,
+    packed_in_order,
+    spread_by_id,
+    unpacked,
+)
 from fanwise.errors import WorkloadError
 from fanwise.workload import validation
 from fanwise.workload.headers import check_count
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 
 ROWS_PER_PART = 1_000_000
 _COLUMNS = ("tau", "weight", "max_degree", "net", "name_lengths", "names")
+_FACTS = ("first", "last", "count", "trouble")
 _SCHEMA = "first int, last int, count long, trouble string, " + ", ".join(
     f"{name} binary" for name in _COLUMNS
 )
@@ -44,25 +52,31 @@ class Subscribers:
         wanted = [name for name in ("tau", "weight", "max_degree") if name in frame.columns]
         axes = [f"net_{axis}" for axis in range(self.num_axes)]
         pack = partial(_pack, file=str(file), num_axes=self.num_axes)
-        self._frame = (
-            frame.select("subscriber", "name", *wanted, *axes)
-            .repartitionByRange(parts, "subscriber")
-            .mapInArrow(pack, _SCHEMA)
-            .persist()
-        )
-        self._check(file, count)
+        chosen = frame.select("subscriber", "name", *wanted, *axes)
+        self._frame = spread_by_id(chosen, "subscriber", parts, count).mapInArrow(pack, _SCHEMA)
+        self._kept: list[Row] | None = None
+        if parts <= AT_ONCE:  # a single job for everything
+            filled = (*wanted, *(["net"] if axes else []), "name_lengths", "names")
+            self._kept = list(packed_in_order(self._frame, (*_FACTS, *filled)))
+            self._check(file, count, self._kept)
+        else:
+            self._frame = self._frame.persist()
+            self._check(file, count, list(in_order(self._frame, _FACTS)))
 
     def column(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a column in the order of ids, part by part."""
+        if self._kept is not None:
+            yield from (unpacked({name: row[name]})[name] for row in self._kept)
+            return
         for row in in_order(self._frame, (name,)):
-            yield row[0]
+            yield row[name]
 
     def release(self) -> None:
-        """Let Spark forget the table."""
+        """Let Spark, and the driver, forget the table."""
+        self._kept = None
         self._frame.unpersist()
 
-    def _check(self, file: Path, count: int) -> None:
-        found = self._frame.select("first", "last", "count", "trouble").collect()
+    def _check(self, file: Path, count: int, found: list[Row]) -> None:
         rows = sum(row["count"] for row in found)
         check_count(file.parent, "subscribers", count, file.name, rows)
         expected = 0

@@ -26,7 +26,7 @@ from fanwise.planning.identity import plan_id
 from fanwise.planning.outputs import PLAN
 from fanwise.planning.outputs import PLAN_FORMAT as FORMAT
 from fanwise.planning.proof import Proof, read_proof, write_proof
-from fanwise.workload.files import local_path, part_files
+from fanwise.workload.files import local_path, output_path, part_files
 from fanwise.workload.folders import atomic_folder
 from fanwise.workload.headers import read_json
 
@@ -265,7 +265,7 @@ class Plan:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the plan so that the folder appears whole or not at all."""
-        with atomic_folder(local_path(path), PLAN, overwrite=overwrite) as folder:
+        with atomic_folder(output_path(path), PLAN, overwrite=overwrite) as folder:
             for name, table in self.tables.items():
                 pq.write_table(table, folder / f"{name}.parquet", compression="snappy")
             write_proof(folder, self.proof)

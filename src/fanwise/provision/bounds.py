@@ -36,6 +36,7 @@ from fanwise.provision.pairs.dual_ascent import IsEnough, never, share
 from fanwise.provision.pairs.pair_kernels import count_fewest_pairs, cover_fractionally
 from fanwise.provision.pairs.passes import NO_DEADLINES, Deadlines, pass_over
 from fanwise.provision.problem import Provisioning
+from fanwise.provision.proving.loads import count_sizes
 from fanwise.provision.proving.rent import Offer, least_rent, round_up
 from fanwise.provision.proving.weights import (
     Weights,
@@ -93,7 +94,8 @@ def prove_bound(
     Traffic: each subscriber is sent a cover of its threshold, and each topic that is carried comes
     in at least once, and at least once per so many pairs as the largest machine holds; the least
     price of both together is bounded by :mod:`fanwise.provision.pairs.dual_ascent`.
-    Rent: see :func:`rent_by_bytes`.
+    Rent: see :func:`rent_by_bytes`; with one type of machine also by what large topics leave of
+    one (:mod:`fanwise.provision.proving.loads`).
 
     The total is at least the least price of traffic plus the least rent for the least bytes. And
     every byte takes bandwidth, so it is at least the least price of traffic with a byte's cheapest
@@ -106,7 +108,10 @@ def prove_bound(
     """
     if not np.any(problem.demand > 0):
         return total_bound(problem, no_traffic, is_enough)._replace(value=0.0)
-    return total_bound(problem, partial(prove_traffic, problem, deadlines=deadlines), is_enough)
+    traffic = partial(prove_traffic, problem, deadlines=deadlines)
+    has_one_type = len(problem.types_allowed) == 1
+    loads = partial(_rent_by_loads, problem, traffic) if has_one_type else None
+    return total_bound(problem, traffic, is_enough, loads)
 
 
 class Traffic(NamedTuple):
@@ -141,10 +146,27 @@ class BoundSearch(Search[float]):
         return self.is_over()
 
 
+class Rented(NamedTuple):
+    """What any plan's machines cost at least, and the tables that prove it."""
+
+    rent: float
+    tables: Mapping[str, pa.Table]
+
+
+RentByLoads = Callable[[float, float, IsEnough], Rented | None]
+"""Returns more rent than was known, given the least bytes, or None."""
+
+
 def total_bound(
-    problem: Provisioning, traffic: ProveTraffic, is_enough: IsEnough = never
+    problem: Provisioning,
+    traffic: ProveTraffic,
+    is_enough: IsEnough = never,
+    by_loads: RentByLoads | None = None,
 ) -> Proven:
-    """Return what every plan costs at least, given what traffic does."""
+    """Return what every plan costs at least, given what traffic does.
+
+    ``by_loads`` finds more rent where volume alone is not what fills machines.
+    """
     in_price, out_price = (
         problem.costs(0.0, 1.0, 0.0).total,
         problem.costs(0.0, 0.0, 1.0).total,
@@ -156,7 +178,8 @@ def total_bound(
             return rent(least_bytes) + in_price * least_bytes
 
         least = traffic(1.0, 1.0, lambda least_bytes: is_enough(total(least_bytes)))
-        return Proven(total(least.least), least.weights.tables("bytes"))
+        found = Proven(total(least.least), least.weights.tables("bytes"))
+        return _with_loads(found, least.least, rent(least.least), is_enough, by_loads)
 
     in_bytes = traffic(1.0, 1.0, lambda least_bytes: is_enough(rent(least_bytes)))
     rent_alone = rent(in_bytes.least)
@@ -165,6 +188,7 @@ def total_bound(
         rent_alone + money.least,
         {**in_bytes.weights.tables("bytes"), **money.weights.tables("money")},
     )
+    separate = _with_loads(separate, in_bytes.least, rent_alone, is_enough, by_loads)
     if is_enough(separate.value):
         return separate
     both = traffic(*prices_with_rent(problem), is_enough)
@@ -174,20 +198,60 @@ def total_bound(
     return Proven(together, both.weights.tables("together"))
 
 
+def _with_loads(
+    found: Proven, least_bytes: float, rent: float, is_enough: IsEnough,
+    by_loads: RentByLoads | None,
+) -> Proven:  # fmt: skip
+    """Return a bound with the rent for loads in place of that for bytes, if that is more."""
+    if by_loads is None or is_enough(found.value):
+        return found
+    rented = by_loads(least_bytes, rent, lambda more: is_enough(found.value + more - rent))
+    if rented is None:
+        return found
+    return Proven(found.value + rented.rent - rent, {**found.tables, **rented.tables})
+
+
+def _rent_by_loads(
+    problem: Provisioning,
+    traffic: Callable[..., Traffic],
+    least_bytes: float,
+    rent: float,
+    is_enough: IsEnough,
+) -> Rented | None:
+    """Return rent for what topics count as; see :mod:`fanwise.provision.proving.loads`."""
+    each = problem.costs(problem.machine.usd_per_hour, 0.0, 0.0).total
+    if each <= 0:
+        return None
+    sizes = count_sizes(problem, round(rent / each), lambda: is_enough(rent))
+    if sizes is None:
+        return None
+
+    def rent_for(least: float) -> float:
+        return least_rent([Offer(each, sizes.most)], least)
+
+    least = traffic(1.0, 1.0, lambda found: is_enough(rent_for(found)), needs=sizes.needs)
+    more = rent_for(least.least)
+    if more <= rent:
+        return None
+    return Rented(more, {**least.weights.tables("counted"), "counted_sizes": sizes.table})
+
+
 def prove_traffic(
     problem: Provisioning,
     in_price: float,
     out_price: float,
     is_enough: IsEnough = never,
     deadlines: Deadlines = NO_DEADLINES,
+    needs: FloatArray | None = None,
 ) -> Traffic:
     """Return what any plan's traffic costs at least at these prices per byte, and why.
 
+    ``needs`` are the bytes that a copy of each topic counts as, where those are not its own.
     When the time is over, subscribers that were not looked at share no copies; and covers that are
     not priced yet may be taken in part, which is no more than what a checker will find.
     """
     workload = problem.workload
-    charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE)
+    charges = charge(problem, in_price, out_price, RELATIVE_TOLERANCE, needs)
     enough, rates = whole_demand(problem, RELATIVE_TOLERANCE), rates_that_fit(problem)
     core = find_core(problem, charges, enough, rates, is_over=deadlines.settling)
     shares = share(core, is_enough=is_enough).shares
@@ -202,7 +266,8 @@ def prove_traffic(
     tried = tried_in(workload.num_pairs)
     price = price_covers_of(workload.interests, rates, enough, priced, items, tried)
     covers, num_seen = pass_over(indptr, price, deadlines.pricing)
-    rest = cover_fractionally(indptr[num_seen:], topics, rates, problem.sizes, enough[num_seen:])
+    sizes = problem.sizes if needs is None else needs / workload.rates
+    rest = cover_fractionally(indptr[num_seen:], topics, rates, sizes, enough[num_seen:])
     total = priced.paid + sum(covers) + out_price * float(rest.sum())
     return Traffic(whole_price(total, workload.num_pairs), weights)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fanwise.planning import settings
 from fanwise.planning.family import Algorithm, Engine, Family, Metric, Objective
 from fanwise.planning.parameter import TAU, Axis, Parameter
 from fanwise.planning.values import DURATION, TABLE, TEXT, amount, number, number_above
 
 GROUPING = {"select": ("gsp",), "pack": ("cbp", "most-free", "expensive-first", "group")}
 """What needs no pairs in memory: packing by groups, the others look at pairs."""
+ORDERS = ("rate", "volume")
+"""What packings take first: topics with most traffic of one copy, or of all their pairs."""
 GREEDY = {"select": "gsp", "pack": "cbp"}
 
 DESCRIPTION = Family(
@@ -67,14 +70,17 @@ DESCRIPTION = Family(
             "expensive-first": Algorithm(
                 "fanwise.provision.machines.group:pack_expensive_first",
                 "the same, topics with most traffic first (the paper's (c))",
+                settings={"order": settings.one_of(*ORDERS)},
             ),
             "most-free": Algorithm(
                 "fanwise.provision.machines.group:pack_most_free",
-                "the same, on machines with most room first (the paper's (d))",
+                "the same, on open machines with most room first (the paper's (d))",
+                settings={"order": settings.one_of(*ORDERS)},
             ),
             "cbp": Algorithm(
                 "fanwise.provision.machines.group:pack_by_cost",
                 "the same, on new machines where that is cheaper (the paper's Alg. 4 and 7)",
+                settings={"order": settings.one_of(*ORDERS)},
             ),
         },
     },

@@ -17,6 +17,7 @@ from fanwise.planning.proof import Proof, ProofError
 from fanwise.planning.verify import ROUNDING
 from fanwise.provision.verify_covers import Pairs, find_forced, least_prices, tried_of
 from fanwise.provision.verify_leaves import Kind, Subscriber, price_leaves
+from fanwise.provision.verify_loads import GRID, MOST_LISTED, MOST_SIZE, most_counted
 from fanwise.provision.verify_pairs import Block, blocks_of, demand_of
 from fanwise.provision.verify_parameters import allowed_types, check_parameters
 from fanwise.provision.verify_rent import least_rent
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
     from fanwise.workload.topic import TopicWorkload
 
-SETS = ("bytes", "money", "together")
-"""What shares may be of: bytes, the money for traffic, or that with rent by the byte."""
+COUNTED, SIZES = "counted", "counted_sizes"
+SETS = ("bytes", "money", "together", COUNTED)
+"""What shares may be of: bytes, the money for traffic, that with rent by the byte, or bytes of
+which large topics count for more."""
 MOST_WEIGHT = 65535
 LOST_PER_NUMBER = 2.0**-52
 """What a sum can lose by rounding, per number added up."""
@@ -54,18 +57,22 @@ def proven_bound(workload: TopicWorkload, plan: Plan) -> float:
         return _price_leaves(workload, plan.proof, market)
     sharings = _read_sharings(workload, plan.proof)
     counts = _count(workload, market, sharings)
+    sizes = _read_sizes(market, plan.proof, counts)
     if not counts.num_in_need:
         return 0.0
     prices = {
         "bytes": (1.0, 1.0),
         "money": (market.in_price, market.out_price),
         "together": market.prices_with_rent(),
+        COUNTED: (1.0, 1.0),
     }
-    least = _least_traffic(workload, market, counts, sharings, prices)
+    needs = {**dict.fromkeys(SETS, market.need), COUNTED: sizes.need}
+    least = _least_traffic(workload, market, counts, sharings, prices, needs)
     least_bytes = least.get("bytes", 0.0)
     is_alike = market.in_price == market.out_price
     money = market.in_price * least_bytes if is_alike else least.get("money", 0.0)
-    separately = _rent(market, counts, least_bytes) + money
+    by_loads = least_rent(market.rents, least.get(COUNTED, 0.0), sizes.most)
+    separately = max(_rent(market, counts, least_bytes), by_loads) + money
     return max(separately, least.get("together", 0.0) * (1 - RELATIVE_TOLERANCE))
 
 
@@ -169,14 +176,14 @@ class _Sharing(NamedTuple):
 
 
 def _read_sharings(workload: TopicWorkload, proof: Proof) -> dict[str, _Sharing]:
-    known = {f"{name}_{part}" for name in SETS for part in ("even", "shares")}
+    known = {SIZES, *(f"{name}_{part}" for name in SETS for part in ("even", "shares"))}
     strange = sorted(set(proof.tables) - known)
     if strange:
         raise ProofError(f"the proof has a table {strange[0]!r} that nobody knows")
     return {
         name: _read_sharing(workload, proof, name)
         for name in SETS
-        if any(table.startswith(name) for table in proof.tables)
+        if any(table.startswith(f"{name}_") for table in proof.tables)
     }
 
 
@@ -224,6 +231,32 @@ class _Counts(NamedTuple):
     weights: dict[str, Floats]
     num_in_need: int
     fewest: float
+
+
+class _Sizes(NamedTuple):
+    """The bytes that a copy of each topic counts as, and the most that each type's load does."""
+
+    need: Floats
+    most: list[float]
+
+
+def _read_sizes(market: _Market, proof: Proof, counts: _Counts) -> _Sizes:
+    if COUNTED not in counts.weights:
+        return _Sizes(market.need, market.usable)
+    table = proof.table(SIZES, {"topic": "id", "bytes": "number"})
+    if table.num_rows > MOST_LISTED:
+        raise ProofError(f"more than {MOST_LISTED:,} topics count otherwise than their bytes")
+    topic = table.column("topic").to_numpy().astype(np.int64)
+    size = table.column("bytes").to_numpy().astype(np.float64)
+    _refuse(SIZES, "topic", (topic < 0) | (topic >= len(market.need)), "unknown")
+    _refuse(SIZES, "topic", np.diff(topic, prepend=-1) <= 0, "not in ascending order")
+    _refuse(SIZES, "bytes", ~((size >= 0) & (size <= MOST_SIZE)), f"not from 0 to {MOST_SIZE:g}")
+    own, followers = market.need[topic], counts.followers[topic]
+    is_small = own * GRID < max(market.usable)
+    _refuse(SIZES, "topic", is_small, "too small to count otherwise than its bytes")
+    need = market.need.copy()
+    need[topic] = size
+    return _Sizes(need, [most_counted(size, own, followers, room) for room in market.usable])
 
 
 class _Part(NamedTuple):
@@ -319,6 +352,7 @@ def _least_traffic(
     counts: _Counts,
     sharings: Mapping[str, _Sharing],
     prices: Mapping[str, tuple[float, float]],
+    needs: Mapping[str, Floats],
 ) -> dict[str, float]:
     """Return what any plan's traffic costs at least, by name of the sharing and its prices.
 
@@ -328,12 +362,12 @@ def _least_traffic(
     paid, base, of_weight, least = {}, {}, {}, {}
     sharers = np.maximum(np.minimum(counts.followers, market.held), 1.0)
     for name, sharing in sharings.items():
-        in_price, out_price = prices[name]
-        incoming = in_price * market.need
+        (in_price, out_price), need = prices[name], needs[name]
+        incoming = in_price * need
         is_paid = ~sharing.is_even & (counts.weights[name] == 0)
         copies = np.where(is_paid, np.ceil(counts.forced / market.held), 0.0)
         paid[name] = float(np.sum(copies * incoming))
-        base[name] = out_price * market.need + np.where(sharing.is_even, incoming / sharers, 0.0)
+        base[name] = out_price * need + np.where(sharing.is_even, incoming / sharers, 0.0)
         of_weight[name] = incoming / np.maximum(counts.weights[name], 1.0)
         least[name] = 0.0
     tried = tried_of(workload.num_pairs)

@@ -6,11 +6,13 @@ under inequalities fitted to a good selection and then to the relaxation itself 
 :mod:`fanwise.select.relaxing.covers` and :mod:`fanwise.select.relaxing.gain_cuts`), lowers the
 bound and points to topics; rounding, greedy completion and dropping what earns least turn them into
 better selections. Where the gap stays wide, as it does where subscribers need most of what they
-follow, the relaxation gets several inequalities a subscriber (:mod:`fanwise.select.relaxing.slots`)
-and selections come from walks (:mod:`fanwise.select.exchanging.walks`): filling by several powers
-of the benefit, peeling, and moves that take a part out and put it in better. Small instances go to
-HiGHS at once, middling ones with what is left of the gap
-when rounds change nothing. It stops at the target gap, after its work (see
+follow, the relaxation gets several inequalities a subscriber
+(:mod:`fanwise.select.relaxing.slots`), whose prices are in the end paid only by those satisfied
+together (:mod:`fanwise.select.relaxing.together`), and selections come from walks
+(:mod:`fanwise.select.exchanging.walks`): filling by several powers of the benefit, peeling, and
+moves that take a part out and put it in better. Neither side looks at who is out of reach of the
+capacity (:mod:`fanwise.select.reach`). Small instances go to HiGHS at once, middling ones with what
+is left of the gap when rounds change nothing. It stops at the target gap, after its work (see
 :mod:`fanwise.select.search`), or at the time limit where somebody gives one.
 
 Guarantee
@@ -51,11 +53,13 @@ from fanwise.select.proving import branching
 from fanwise.select.relaxing.relaxation import Relaxation
 from fanwise.select.relaxing.slots import SlotRelaxation
 from fanwise.select.relaxing.tightening import fit_to, plain_relaxation, tighten
+from fanwise.select.relaxing.together import TogetherRelaxation, visits
 from fanwise.select.search import (
     BASELINE_SWEEPS,
     COMPLETION_SWEEPS,
     FITTING_SWEEPS,
     GREEDY_SWEEPS,
+    LEAST_PAIRS,
     QUICK_PAIRS,
     TINY_PAIRS,
     WIDE_GAP,
@@ -69,6 +73,13 @@ FIRST_ITERATIONS, ITERATIONS, STEPS = 20, 10, 3
 SLOT_ITERATIONS = 20
 SLOT_SWEEPS, SEPARATION_SWEEPS = 1.5, 6.0
 """An iteration with all slots of every subscriber, and a look for inequalities to fill them."""
+VISITED_SWEEPS, SLOW = 1.0, 3.0
+"""Where followers pay together: the sweeps that visiting so many pairs counts as, and how much
+longer it may take."""
+MOST_VISITS = 1e8
+"""Pairs that such a proof may visit."""
+SETTLED = 3e-3
+"""Once the slots' bound moves by less than this in a turn, followers pay together."""
 DROPS = (0.1, 0.03, 0.01)
 """Shares of the capacity given back and spent anew, large steps first."""
 THRESHOLDS = (0.5, 0.9)
@@ -206,12 +217,15 @@ def _alternate(search: SelectionSearch, relaxation: Relaxation) -> None:
             _lower_bound(search, relaxation)
         else:
             _lower_bound_by_slots(search, slots)
-            if slots.best < relaxation.best:
+            if slots.best < (search.relaxation or relaxation).best:
                 search.relaxation = slots
         if search.is_over():
             return
         spent = search.work - begun
         is_moving = now.best < before * (1 - WORTHWHILE)
+        is_settled = slots is not None and now.best > before * (1 - SETTLED)
+        if slots is not None and is_settled and _has_use_for_together(search, slots):
+            slots = TogetherRelaxation(slots)
         patience = 1.0 if is_moving else min(2.0 * patience, MOST_PATIENCE)
         if slots is None and _has_use_for_slots(search):
             with search.spending(FITTING_SWEEPS):
@@ -233,8 +247,18 @@ def _alternate(search: SelectionSearch, relaxation: Relaxation) -> None:
 def _has_use_for_slots(search: SelectionSearch) -> bool:
     """Whether one inequality a subscriber leaves a wide gap."""
     is_binary = search.problem.metric == "binary"
-    has_time = search.has_time_for(SEPARATION_SWEEPS)
+    has_time = search.would_fit(SEPARATION_SWEEPS)
     return is_binary and has_time and (search.gap or 0.0) > WIDE_GAP
+
+
+def _has_use_for_together(search: SelectionSearch, slots: SlotRelaxation) -> bool:
+    """Whether the gap is wide still, and followers of one topic follow little enough else."""
+    if isinstance(slots, TogetherRelaxation) or (search.gap or 0.0) <= WIDE_GAP:
+        return False
+    pairs = max(search.problem.num_pairs, LEAST_PAIRS)
+    visited = float(visits(search.problem).sum())
+    sweeps = SLOW * VISITED_SWEEPS * visited / pairs
+    return visited <= MOST_VISITS and search.would_fit(2 * sweeps)
 
 
 def _has_use_for_walks(search: SelectionSearch) -> bool:
@@ -243,7 +267,7 @@ def _has_use_for_walks(search: SelectionSearch) -> bool:
         return False
     if search.problem.num_pairs > WALKED_PAIRS and (search.gap or 0.0) <= WIDE_GAP:
         return False
-    return search.has_time_for(2 * STOCK_SWEEPS)
+    return search.would_fit(2 * STOCK_SWEEPS)
 
 
 def _lower_bound(search: SelectionSearch, relaxation: Relaxation) -> None:
@@ -269,7 +293,13 @@ def _lower_bound_by_slots(search: SelectionSearch, slots: SlotRelaxation) -> Non
                 break
             with search.spending(SLOT_SWEEPS):
                 slots.iterate(1)
-        with search.spending(1):
+        sweeps = 1.0
+        if isinstance(slots, TogetherRelaxation):
+            pairs = max(search.problem.num_pairs, LEAST_PAIRS)
+            sweeps = max(1.0, VISITED_SWEEPS * slots.num_visits / pairs)
+            if not search.has_time_for(SLOW * sweeps):
+                return
+        with search.spending(sweeps):
             search.prove_by_prices(slots)
         if search.is_over():
             return

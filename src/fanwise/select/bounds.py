@@ -64,10 +64,10 @@ def knapsack_bound(problem: Selection) -> float:
         *problem.workload.followers,
         problem.workload.rates,
         problem.demand,
-        problem.weight,
+        problem.case.weight,
     )
     limit = most_within(problem.limit)
-    profits, limit, pinned = FixedTopics(problem).split(profits, limit)
+    profits, limit, pinned = FixedTopics(problem, problem.case).split(profits, limit)
     return pinned + fractional_knapsack(profits, problem.cost, limit)
 
 

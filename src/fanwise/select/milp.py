@@ -109,7 +109,7 @@ class _Solver:
 
     def __init__(self, problem: Selection, gap: float, max_nodes: int | None) -> None:
         self._problem = problem
-        self._wanting = np.flatnonzero(problem.weight > 0)
+        self._wanting = np.flatnonzero(problem.case.weight > 0)
         self._solver = Solver(_make_model(problem), gap=gap, absolute_gap=1e-9, max_nodes=max_nodes)
         self.is_interrupted = False
 
@@ -181,7 +181,7 @@ def _make_model(problem: Selection) -> Model:
     Maybe one row more: changes <= their limit.
     """
     workload, demand = problem.workload, problem.demand
-    wanting = np.flatnonzero(problem.weight > 0)
+    wanting = np.flatnonzero(problem.case.weight > 0)
     num_topics, num_wanting = workload.num_topics, len(wanting)
     every_topic = np.arange(num_topics, dtype=np.int32)
     indptr, interests = workload.interests
@@ -210,7 +210,7 @@ def _make_model(problem: Selection) -> Model:
     return Model(
         cost=np.concatenate([-prices * sign, problem.weight[wanting]]),
         lower=np.append(problem.is_pinned.astype(float), np.zeros(num_wanting)),
-        upper=np.append(1.0 - problem.is_excluded, np.ones(num_wanting)),
+        upper=np.append(1.0 - problem.case.dropped, np.ones(num_wanting)),
         matrix=Matrix(np.array(starts), np.concatenate(indices), np.concatenate(values)),
         row_lower=np.array(row_lower),
         row_upper=np.array(row_upper),

@@ -22,6 +22,7 @@ from fanwise.workload.validation import LARGEST
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
+    from fanwise.select.reach import Case
 
 Metric = Literal["binary", "fractional"]
 Served = npt.NDArray[np.bool_]
@@ -191,6 +192,13 @@ class Selection(Problem):
     def is_excluded(self) -> npt.NDArray[np.bool_]:
         """Whether each topic must not be served."""
         return mark_topics(self.workload, self.exclude, "exclude")
+
+    @cached_property
+    def case(self) -> Case:
+        """All selections: what is fixed or too dear, and who is within reach of the capacity."""
+        from fanwise.select.reach import case_of
+
+        return case_of(self, self.is_pinned, self.is_excluded)
 
     @property
     def was_served(self) -> npt.NDArray[np.bool_] | None:

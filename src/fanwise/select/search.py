@@ -184,6 +184,10 @@ class SelectionSearch(Search[Served]):
         self._is_late |= self.run.time_left() <= self._reserved + self._seconds_for(sweeps)
         return not self._is_late
 
+    def would_fit(self, sweeps: float) -> bool:
+        """Whether so many sweeps would end in time; where not, others may."""
+        return self.run.time_left() > self._reserved + self._seconds_for(sweeps)
+
     @property
     def _reserved(self) -> float:
         """Seconds kept for the certificate of the bound."""

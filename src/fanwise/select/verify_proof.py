@@ -9,16 +9,15 @@ on certificates has the formulas and why they hold.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fanwise.planning.proof import ProofError
-from fanwise.planning.verify import ROUNDING
 from fanwise.select.verify_question import COUNTED, Question, blocks, read_question
-from fanwise.workload.topic import RELATIVE_TOLERANCE
+from fanwise.select.verify_reach import ENOUGH, Case, all_selections, case_of
+from fanwise.select.verify_together import lower_to_together, read_together
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,8 +31,6 @@ Flags = npt.NDArray[np.bool_]
 Sets = npt.NDArray[np.uint8]
 Parts = list[npt.NDArray[np.uint8]]
 
-ENOUGH = 1 - RELATIVE_TOLERANCE - ROUNDING
-"""Who has less than this share of its demand is not satisfied, however sums are rounded."""
 MOST_SETS = 8
 MOST_SOLVED_PAIRS = {"exact": 200_000, "best": 40_000}
 
@@ -65,19 +62,22 @@ def evaluate(question: Question, proof: Proof | None, prefix: str) -> float:
         return _bound_by_rule(question, rule)
     if f"{prefix}tree" in tables:
         return question.rounded(_bound_of_tree(question, proof, prefix))
+    case = all_selections(question)
     if f"{prefix}prices" not in tables:
-        return question.rounded(float(question.weight.sum()))
+        return question.rounded(float(case.weight.sum()))
     price = _change_price(question, proof, f"{prefix}changes")
     prices = _numbers(proof.table(f"{prefix}prices", {"price": "number"}), "price")
     _check_prices(question, prices)
     parts, sets = _read_sets(question, proof, prefix)
-    return _bound_by_prices(question, prices, parts, sets, price)
+    together = read_together(question, proof, f"{prefix}together")
+    return question.rounded(_bound_of_case(question, case, prices, parts, sets, price, together))
 
 
 def _bound_by_rule(question: Question, rule: list[str]) -> float:
     """Return a bound that needs no prices: all weights, the paper's, or that of topics alone."""
+    case = all_selections(question)
     if rule == ["everybody"]:
-        return question.rounded(float(question.weight.sum()))
+        return question.rounded(float(case.weight.sum()))
     if rule == ["paper"]:
         bound = question.paper_bound()
         if bound is None:
@@ -86,16 +86,30 @@ def _bound_by_rule(question: Question, rule: list[str]) -> float:
     if rule == ["alone"]:
         parts = [np.ones(len(question.weight), dtype=np.uint8)]
         price = question.change_price
-        return _bound_by_prices(question, question.weight, parts, None, price)
+        return question.rounded(_bound_of_case(question, case, question.weight, parts, None, price))
     raise ProofError("proof/rule.parquet must have one row: everybody, paper or alone")
 
 
-def _bound_by_prices(
-    question: Question, prices: Floats, parts: Parts, sets: Sets | None, change_price: Floats
+def _bound_of_case(
+    question: Question,
+    case: Case,
+    prices: Floats,
+    parts: Parts,
+    sets: Sets | None,
+    change_price: Floats,
+    together: npt.NDArray[np.int64] | None = None,
 ) -> float:
-    profit, remains = _profits(question, prices, parts, sets)
-    nothing = np.zeros(len(question.cost), dtype=bool)
-    return question.rounded(_total(question, profit, remains, change_price, nothing, nothing))
+    """Return what prices prove of a case; who is out of reach pays nothing."""
+    if case.is_empty:
+        return -math.inf
+    prices = np.where(case.weight > 0, prices, 0.0)
+    paid_for, constants = _payments(question, prices, parts, sets)
+    profit = _by_topic(question, paid_for)
+    if together is not None:
+        lower_to_together(question, case, prices, paid_for, constants, together, profit)
+    is_priced = (prices > 0) & (question.demand > 0)
+    remains = float(np.sum(case.weight) - np.sum(prices[is_priced]) + np.sum(constants))
+    return _total(question, case, profit, remains, change_price)
 
 
 def _numbers(table: pa.Table, column: str) -> Floats:
@@ -124,13 +138,13 @@ def _change_price(question: Question, proof: Proof, name: str) -> Floats:
     return prices
 
 
-def _profits(
+def _payments(
     question: Question, prices: Floats, parts: Parts, sets: Sets | None
-) -> tuple[Floats, float]:
-    """Return what topics are paid, and what remains of the weights: sum of w - u (1 - c)."""
+) -> tuple[Floats, Floats]:
+    """Return what is paid for each pair, and what each subscriber gets back for constants."""
     paid_for = np.zeros(question.num_pairs)
     is_priced = (prices > 0) & (question.demand > 0)
-    remains = float(np.sum(question.weight)) - float(np.sum(prices[is_priced]))
+    given_back = np.zeros(len(prices))
     total = sum((part.astype(np.uint16) for part in parts[1:]), parts[0].astype(np.uint16))
     slopes_of = _cover_slopes if question.is_binary else _gain_slopes
     for k, part in enumerate(parts):
@@ -151,8 +165,8 @@ def _profits(
             slopes *= block.spread(paid[first:last])
             paid_for[pairs] += slopes
             if constants is not None:
-                remains += float(np.sum(paid[first:last] * constants))
-    return _by_topic(question, paid_for), remains
+                given_back[rows[first:last]] += paid[first:last] * constants
+    return paid_for, given_back
 
 
 def _by_topic(question: Question, paid_for: Floats) -> Floats:
@@ -238,21 +252,9 @@ def _gain_slopes(block: _Block, inside: Flags | None) -> tuple[Floats, Floats | 
     return slopes, np.maximum(0.0, base - block.sums(pairs, last))
 
 
-def _total(
-    question: Question,
-    profit: Floats,
-    remains: float,
-    price: Floats,
-    served: Flags,
-    dropped: Flags,
-) -> float:
+def _total(question: Question, case: Case, profit: Floats, remains: float, price: Floats) -> float:
     """Add up the bound of a case: what remains of weights, fixed topics, changes, a knapsack."""
-    served, dropped = served | question.is_pinned, dropped | question.is_excluded
-    if (served & dropped).any():
-        return -math.inf
-    room = question.capacity * (1 + RELATIVE_TOLERANCE) - float(question.cost[served].sum())
-    if room < 0:
-        return -math.inf
+    served, dropped, room = case.served, case.dropped, case.room
     if (price > 0).any():
         was = question.was_served
         profit = profit + np.where(was, price, -price)
@@ -274,14 +276,6 @@ def _total(
     return total
 
 
-@dataclass
-class _Case:
-    """Topics that a branch of the tree serves, and does not."""
-
-    served: Flags
-    dropped: Flags
-
-
 def _bound_of_tree(question: Question, proof: Proof, prefix: str) -> float:
     """Return the largest bound of the leaves of a tree; it covers every selection."""
     topics = proof.table(f"{prefix}tree", {"topic": "id"}).column("topic").to_numpy()
@@ -290,26 +284,29 @@ def _bound_of_tree(question: Question, proof: Proof, prefix: str) -> float:
     prices = _numbers(leaves, "price")
     if len(topics) != 2 * num_leaves - 1 or topics.max() >= len(question.cost):
         raise ProofError("proof/tree.parquet is no tree of topics")
-    if len(prices) != num_leaves * len(question.weight):
+    many = len(question.weight)
+    if len(prices) != num_leaves * many:
         raise ProofError("proof/leaves.parquet must have a price for every leaf and subscriber")
     change_prices = _leaf_changes(question, proof, f"{prefix}changes", num_leaves)
     nothing = np.zeros(len(question.cost), dtype=bool)
-    left = [_Case(nothing, nothing)]
+    left = [(nothing, nothing)]
     bound, leaf = -math.inf, 0
     for topic in topics.tolist():
         if not left:
             raise ProofError("proof/tree.parquet goes on after its last leaf")
-        case = left.pop()
+        served, dropped = left.pop()
         if topic >= 0:
-            if case.served[topic] or case.dropped[topic]:
+            if served[topic] or dropped[topic]:
                 raise ProofError(f"proof/tree.parquet branches twice on topic {topic}")
-            with_it, without = case.served.copy(), case.dropped.copy()
+            with_it, without = served.copy(), dropped.copy()
             with_it[topic] = without[topic] = True
-            left += [_Case(case.served, without), _Case(with_it, case.dropped)]
+            left += [(served, without), (with_it, dropped)]
             continue
-        many = len(question.weight)
-        own = prices[leaf * many : (leaf + 1) * many]
-        bound = max(bound, _bound_of_case(question, case, own, change_prices[leaf]))
+        case, own = case_of(question, served, dropped), slice(leaf * many, (leaf + 1) * many)
+        _check_prices(question, prices[own])
+        inside = case.served[question.indices].view(np.uint8)  # everybody's set: what is served
+        parts, price = [np.ones(many, dtype=np.uint8)], change_prices[leaf]
+        bound = max(bound, _bound_of_case(question, case, prices[own], parts, inside, price))
         leaf += 1
     if left:
         raise ProofError("proof/tree.parquet ends before its last leaf")
@@ -326,16 +323,3 @@ def _leaf_changes(question: Question, proof: Proof, name: str, num_leaves: int) 
     if len(prices) != num_leaves or (prices < 0).any():
         raise ProofError(f"proof/{name}.parquet must have a price >= 0 for every leaf")
     return list(prices.reshape(-1, 1))
-
-
-def _bound_of_case(question: Question, case: _Case, prices: Floats, change_price: Floats) -> float:
-    """Return the bound of one leaf: everybody's set is what the leaf serves."""
-    _check_prices(question, prices)
-    served, dropped = case.served | question.is_pinned, case.dropped | question.is_excluded
-    if question.max_changes is not None:
-        was = question.was_served
-        if np.count_nonzero(served & ~was) + np.count_nonzero(dropped & was) > question.max_changes:
-            return -math.inf
-    parts = [np.ones(len(prices), dtype=np.uint8)]
-    profit, remains = _profits(question, prices, parts, served[question.indices].view(np.uint8))
-    return _total(question, profit, remains, change_price, served, dropped)

@@ -18,6 +18,9 @@ from fanwise.arrays.tolerance import RELATIVE_TOLERANCE
 from fanwise.workload.content import ContentWorkload, PublishRates
 from fanwise.workload.content.traffic import measure_traffic
 
+MOST_FORBIDDING = 1e90
+"""Cost of access that stands for a broker that a user may not take, at most."""
+
 
 class RankedLinks(NamedTuple):
     """Links between brokers in a strict order: by cost, then by the ids of their ends.
@@ -53,7 +56,10 @@ class WiringArrays(NamedTuple):
     demand
         Traffic of each user in a unit of time, in and out: what it adds to the load of its broker.
     access
-        Cost of a unit of traffic between each user and each broker.
+        Cost of a unit of traffic between each user and each broker; more than everything else
+        together where the user may not take the broker.
+    allowed
+        Which brokers each user may take; no rows where all may take any.
     core
         Cost between brokers; the triangle inequality holds.
     links
@@ -73,6 +79,7 @@ class WiringArrays(NamedTuple):
     rates: FloatArray
     demand: FloatArray
     access: FloatArray
+    allowed: npt.NDArray[np.bool_]
     core: FloatArray
     links: RankedLinks
     capacity: FloatArray
@@ -114,13 +121,25 @@ def build_arrays(
     if access is None:
         access = all_distances(workload.positions, workload.broker_positions)
     core, num_shortened = core_costs(workload, core_factor)
+    allowed = allowed_brokers(workload)
+    if len(allowed):
+        access = forbid(access, allowed, traffic.demand, float(core.sum()))
     links = rank_links(core)
     capacity = workload.capacity
     capacity = np.full(num_brokers, np.inf) if capacity is None else capacity * capacity_factor
     order, parent = _one_tree(links, num_brokers) if is_tree else _no_tree()
     num_channels = len(traffic.num_wanting)
     arrays = WiringArrays(
-        *touches, traffic.demand, access, core, links, capacity, order, parent, num_channels
+        *touches,
+        traffic.demand,
+        access,
+        allowed,
+        core,
+        links,
+        capacity,
+        order,
+        parent,
+        num_channels,
     )
     for array in (*arrays[:-1], *links):
         if isinstance(array, np.ndarray):
@@ -138,10 +157,44 @@ def keep_brokers(arrays: WiringArrays, brokers: IntArray) -> WiringArrays:
         raise ValueError("the one tree takes all brokers")
     core = np.ascontiguousarray(arrays.core[np.ix_(brokers, brokers)])
     access = np.ascontiguousarray(arrays.access[:, brokers])
+    allowed = np.ascontiguousarray(arrays.allowed[:, brokers])
     links, capacity = rank_links(core), arrays.capacity[brokers]
-    for array in (core, access, capacity, *links):
+    for array in (core, access, allowed, capacity, *links):
         read_only(array)
-    return arrays._replace(access=access, core=core, links=links, capacity=capacity)
+    return arrays._replace(
+        access=access, allowed=allowed, core=core, links=links, capacity=capacity
+    )
+
+
+def allowed_brokers(workload: ContentWorkload) -> npt.NDArray[np.bool_]:
+    """Return which brokers each user may take by the workload's candidates; no rows without any."""
+    if workload.candidates is None:
+        return np.ones((0, workload.num_brokers), dtype=np.bool_)
+    indptr, brokers = workload.candidates
+    allowed = np.zeros((workload.num_subscribers, workload.num_brokers), dtype=np.bool_)
+    allowed[np.repeat(np.arange(workload.num_subscribers), np.diff(indptr)), brokers] = True
+    return allowed
+
+
+def forbid(
+    access: FloatArray, allowed: npt.NDArray[np.bool_], demand: FloatArray, core: float
+) -> FloatArray:
+    """Return costs of access where a forbidden broker costs a user more than anything could save.
+
+    ``core`` is the sum of all costs between brokers.
+    """
+    with np.errstate(over="ignore"):
+        dearest = 1.0 + access.max(initial=0.0) + core
+        most = np.full(len(demand), 2.0 * dearest * max(1.0, float(demand.sum())))
+        np.divide(most, demand, out=most, where=(demand > 0) & (demand < 1))
+    # Kernels look at what is allowed as well, so that a cap takes nothing away but from bounds.
+    return np.where(allowed, access, np.minimum(most, MOST_FORBIDDING)[:, None])
+
+
+@kernel
+def may_take(arrays: WiringArrays, user: int, broker: int) -> bool:
+    """Whether a user may be attached to a broker. Changes nothing."""
+    return bool(len(arrays.allowed) == 0 or arrays.allowed[user, broker])
 
 
 def core_costs(workload: ContentWorkload, factor: float) -> tuple[FloatArray, int]:

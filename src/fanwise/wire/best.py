@@ -22,7 +22,8 @@ Guarantee
 Complexity
     It stops after work in proportion to the number of users, up to a limit, so that the same seed
     gives the same plan on any machine; or at the gap or the time limit that was asked for. A time
-    limit includes the bound and its certificate.
+    limit takes the place of the work, unless an effort is asked for too: annealing begins again,
+    longer each time, until time is up. It includes the bound and its certificate.
 
 References
 ----------
@@ -77,6 +78,8 @@ MOST_CENTRES = 4
 """Compact sets of brokers that are tried of each size; of a large problem one."""
 HOPELESS = 1.3
 """Over the best cost: where compact sets cost more, those with still fewer brokers are left out."""
+LONGER = 2.0
+"""How much more each annealing does than the one before, where there is a time limit."""
 FEW_ATTACHMENTS = 100_000
 """Attachments up to which branch and bound looks at all of them, whatever the time limit."""
 EXACT_NODES = 300_000
@@ -128,6 +131,12 @@ def _search(search: WiringSearch) -> None:
             anneal(search, order)
             polish(search)
             descend(search, search.best_state(), DESCENT_SHARE if search.is_large else 1.0)
+            longer = 1.0
+            while search.is_timed and not search.is_over():
+                # Each time slower, so that the last one has about half of the time.
+                longer *= LONGER
+                anneal(search, order, longer)
+                polish(search)
 
 
 def _follow_the_paper(search: WiringSearch) -> list[Offered]:
@@ -207,7 +216,11 @@ def _start_elsewhere(search: WiringSearch, order: LongArray, starts: list[Offere
             if search.is_over():
                 return
             found.append(search.offer_attachment(fill_in_order(arrays, order, brokers, room)))
-            if not arrays.is_tree and len(brokers) < arrays.num_brokers:
+            if (
+                not arrays.is_tree
+                and len(brokers) < arrays.num_brokers
+                and (arrays.allowed[:, brokers].any(axis=1).all())
+            ):
                 among = _pack_among(arrays, np.sort(brokers), search.is_over)
                 found.append(search.offer_attachment(among))
         starts += found

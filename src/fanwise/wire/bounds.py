@@ -1,7 +1,7 @@
 """Proven lower bounds on the cost of any wiring that keeps the capacities.
 
 Three bounds, of which the largest counts; the others are
-:mod:`fanwise.wire.proving.gathering_bound` and :mod:`fanwise.wire.proving.publishing_bound`.
+:mod:`fanwise.wire.proving.gathering_bound` and :mod:`fanwise.wire.proving.pairs_bound`.
 
 The subscribers of a channel have so much traffic that they fill at least k brokers, the largest
 first. So every message of the channel crosses a tree over at least k brokers, one of them the
@@ -35,11 +35,7 @@ from fanwise.planning.problem import Run
 from fanwise.wire.arrays import WiringArrays
 from fanwise.wire.proving.access_prices import price_brokers, priced_capacity
 from fanwise.wire.proving.gathering_bound import gathering_bound, gathering_steps
-from fanwise.wire.proving.publishing_bound import (
-    Publishing,
-    publishing_bound,
-    publishing_steps,
-)
+from fanwise.wire.proving.pairs_bound import MOST_ROUNDS, Pairs, pairs_bound, pairs_steps
 from fanwise.wire.proving.tree_bounds import cheapest_trees, rooted_trees
 
 LEAST_RADII, RADII_PER_ID = 1_000, 3
@@ -47,8 +43,8 @@ LEAST_RADII, RADII_PER_ID = 1_000, 3
 
 MOST_STEPS, STEPS_PER_SECOND = 3e9, 1e9
 """Elementary steps to spend on the gathering of subscribers, and how many take a second at most."""
-MOST_PUBLISHED, PUBLISHED_PER_SECOND, OWN_PRICES = 3e9, 3e8, 10.0
-"""The same for what publishing costs, and how many times more steps prices of pairs may take."""
+MOST_PAIRED, PAIRED_PER_SECOND = 6e8, 2e8
+"""The same for what pairs of users cost."""
 SWEEPS = 6
 """Times that subscribers are gathered at most: by shares of prices and of the core."""
 COSTS_PER_SECOND, LEAST_SECONDS = 2e7, 0.1
@@ -70,14 +66,14 @@ class Duals(NamedTuple):
     parts
         Of the core, by which each channel's subscribers gather; None: the bound is on users at
         brokers.
-    publishing
-        What proves the bound on publishing, where that is the largest: then nothing else does.
+    pairs
+        What proves the bound on pairs of users, where that is the largest: then nothing else does.
     """
 
     prices: FloatArray
     radii: FloatArray
     parts: FloatArray | None
-    publishing: Publishing | None = None
+    pairs: Pairs | None = None
 
 
 class BoundParts(NamedTuple):
@@ -92,10 +88,10 @@ class BoundParts(NamedTuple):
 def proving_seconds(arrays: WiringArrays) -> float:
     """Return about how long a bound takes, generously."""
     gathering = min(MOST_STEPS, SWEEPS * gathering_steps(arrays)) / STEPS_PER_SECOND
-    publishing = publishing_steps(arrays)
-    publishing = OWN_PRICES * publishing if publishing <= MOST_PUBLISHED else 0.0
-    publishing = min(publishing, MOST_PUBLISHED) / PUBLISHED_PER_SECOND
-    return LEAST_SECONDS + gathering + publishing + arrays.access.size / COSTS_PER_SECOND
+    paired = pairs_steps(arrays)
+    paired = min(MOST_ROUNDS * paired, MOST_PAIRED) if paired <= MOST_PAIRED else 0.0
+    rest = paired / PAIRED_PER_SECOND + arrays.access.size / COSTS_PER_SECOND
+    return LEAST_SECONDS + gathering + rest
 
 
 def bound_parts(arrays: WiringArrays, run: Run) -> BoundParts:
@@ -117,11 +113,11 @@ def bound_parts(arrays: WiringArrays, run: Run) -> BoundParts:
     value = rounded_down(found.value, found.taken_off)
     if value > together:
         together, duals = value, Duals(found.prices, radii, found.parts)
-    steps = min(run.time_left() * PUBLISHED_PER_SECOND, MOST_PUBLISHED)
-    published = publishing_bound(arrays, capacity, steps, run.is_over)
-    value = rounded_down(published.value, published.taken_off)
+    steps = min(run.time_left() * PAIRED_PER_SECOND, MOST_PAIRED)
+    paired = pairs_bound(arrays, capacity, steps, run.is_over)
+    value = rounded_down(paired.value, paired.taken_off)
     if value > together:
-        together, duals = value, Duals(published.prices, 0 * radii, None, published)
+        together, duals = value, Duals(0 * prices, 0 * radii, None, paired)
     if arrays.access.size <= MOST_COSTS and core > 0 and not run.is_over():
         costs = add_trees(arrays, of_channel)
         value, prices = price_brokers(arrays.demand, costs, capacity, run.is_over)

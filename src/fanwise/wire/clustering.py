@@ -31,7 +31,7 @@ from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, fits, most_within
 from fanwise.planning.problem import Outcome, Run
-from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.arrays import WiringArrays, may_take
 from fanwise.wire.packing import roomiest
 from fanwise.wire.problem import Wiring, make_tables
 
@@ -168,6 +168,8 @@ def best_pair(
             other = left[order[j]]
             if arrays.demand[user] + arrays.demand[other] > limit:
                 continue
+            if not (may_take(arrays, user, broker) and may_take(arrays, other, broker)):
+                continue
             price = cost[user] + cost[other]
             bound = min(min(most[user], most[other]), sent[user] + sent[other])
             if ratio_of(bound * LOOSE, price) < best:
@@ -219,6 +221,8 @@ def best_cluster(arrays: WiringArrays, user: int, traffic: FloatArray, load: Flo
     for broker in range(len(load)):
         if not fits(load[broker] + arrays.demand[user], arrays.capacity[broker]):
             continue
+        if not may_take(arrays, user, broker):
+            continue
         cost = arrays.access[user, broker]
         ratio = ratio_of(traffic[broker], cost)
         if (
@@ -227,7 +231,7 @@ def best_cluster(arrays: WiringArrays, user: int, traffic: FloatArray, load: Flo
             or (ratio == best_ratio and cost < arrays.access[user, best])
         ):
             best, best_ratio = broker, ratio
-    return best if best >= 0 else roomiest(arrays, load)
+    return best if best >= 0 else roomiest(arrays, load, user)
 
 
 @kernel

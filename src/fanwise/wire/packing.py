@@ -26,7 +26,7 @@ from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.tolerance import most_within
 from fanwise.planning.problem import Outcome, Run
-from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.arrays import WiringArrays, may_take
 from fanwise.wire.problem import Wiring, make_tables
 
 
@@ -60,19 +60,25 @@ def cheapest_with_room(arrays: WiringArrays, load: FloatArray, user: int) -> int
     best = -1
     for broker in range(len(load)):
         limit = most_within(arrays.capacity[broker])
-        if load[broker] + arrays.demand[user] <= limit and (
-            best < 0 or arrays.access[user, broker] < arrays.access[user, best]
-        ):
+        if not may_take(arrays, user, broker) or load[broker] + arrays.demand[user] > limit:
+            continue
+        if best < 0 or arrays.access[user, broker] < arrays.access[user, best]:
             best = broker
-    return best if best >= 0 else roomiest(arrays, load)
+    return best if best >= 0 else roomiest(arrays, load, user)
 
 
 @kernel
-def roomiest(arrays: WiringArrays, load: FloatArray) -> int:
-    """Return the broker with most room left; the smaller id where several have. Changes nothing."""
-    # Infinite room minus a load is infinite: the first unlimited broker stays.
-    best = 0
-    for broker in range(1, len(load)):
-        if arrays.capacity[broker] - load[broker] > arrays.capacity[best] - load[best]:
+def roomiest(arrays: WiringArrays, load: FloatArray, user: int) -> int:
+    """Return the broker with most room left of those that a user may take.
+
+    The smaller id where several have as much. Changes nothing.
+    """
+    best = -1
+    for broker in range(len(load)):
+        if not may_take(arrays, user, broker):
+            continue
+        # Infinite room minus a load is infinite: the first unlimited broker stays.
+        room = arrays.capacity[broker] - load[broker]
+        if best < 0 or room > arrays.capacity[best] - load[best]:
             best = broker
-    return best
+    return max(best, 0)

@@ -39,6 +39,8 @@ class Wiring(Problem):
     up, over publishers and channels, the rate times the cost of the minimum spanning tree over the
     publisher's broker and those of the channel's other subscribers. A message crosses a link once.
 
+    With ``candidates`` a user may be attached to those brokers alone.
+
     Between brokers, costs that break the triangle inequality are replaced by those of the cheapest
     ways. A broker's load is the traffic of its users; what passes through is not counted.
 
@@ -97,6 +99,21 @@ class Wiring(Problem):
         if self.workload.num_subscribers and not self.workload.num_brokers:
             raise InfeasibleError(
                 "brokers.parquet has no rows: users have nothing to attach to; add a broker."
+            )
+
+        self._check_candidates()
+
+    def _check_candidates(self) -> None:
+        """Raise where somebody may take no broker at all."""
+        workload = self.workload
+        if workload.candidates is None or not workload.num_subscribers:
+            return
+        lonely = np.flatnonzero(np.diff(workload.candidates.indptr) == 0)
+        if len(lonely):
+            name = workload.subscriber_names[lonely[0]]
+            raise InfeasibleError(
+                f"candidates.parquet has no broker for {len(lonely)} users, {name!r} first; add a "
+                "pair for each, or leave the file out to allow all brokers."
             )
 
     @property

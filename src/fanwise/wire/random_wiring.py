@@ -27,6 +27,11 @@ def solve(problem: Wiring, run: Run) -> Outcome:
 
 
 def attach(problem: Wiring, random: np.random.Generator) -> IntArray:
-    """Return a random broker for each user."""
+    """Return a random broker for each user, of those that it may take."""
     arrays = problem.arrays
-    return random.integers(0, max(arrays.num_brokers, 1), arrays.num_users, dtype=np.int32)
+    if not len(arrays.allowed):
+        return random.integers(0, max(arrays.num_brokers, 1), arrays.num_users, dtype=np.int32)
+    chosen = random.integers(0, arrays.allowed.sum(axis=1))
+    ranks = np.cumsum(arrays.allowed, axis=1) - 1
+    brokers: IntArray = np.argmax((ranks == chosen[:, None]) & arrays.allowed, axis=1)
+    return brokers.astype(np.int32)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.tolerance import fits
-from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.arrays import WiringArrays, may_take
 from fanwise.wire.spanning_trees import (
     Span,
     TreeScratch,
@@ -261,9 +261,14 @@ def has_joined_or_left(state: State, channel: int, broker: int) -> bool:
 
 @kernel
 def has_room(arrays: WiringArrays, state: State, user: int, broker: int) -> bool:
-    """Whether a broker can take one more user within its capacity. Changes nothing."""
+    """Whether a broker can take one more user, who may go there, within its capacity.
+
+    Changes nothing.
+    """
     limit = arrays.capacity[broker]
-    return bool(fits(state.load[broker] + arrays.demand[user], limit))
+    return may_take(arrays, user, broker) and bool(
+        fits(state.load[broker] + arrays.demand[user], limit)
+    )
 
 
 @kernel

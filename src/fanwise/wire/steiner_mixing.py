@@ -32,7 +32,7 @@ from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.tolerance import most_within
 from fanwise.planning.problem import Outcome, Run
-from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.arrays import WiringArrays, may_take
 from fanwise.wire.packing import cheapest_with_room
 from fanwise.wire.problem import Wiring, make_tables
 from fanwise.wire.tree_growing import Growth, grow_from, make_growth
@@ -176,7 +176,7 @@ def draw_brokers(
         for broker in range(len(share)):
             limit = most_within(arrays.capacity[broker])
             # Phase 2 of the paper draws without a look at capacities, which would overload brokers.
-            if load[broker] + arrays.demand[user] > limit:
+            if load[broker] + arrays.demand[user] > limit or not may_take(arrays, user, broker):
                 share[broker] = 0.0
             total += share[broker]
         if total > 0:

@@ -14,6 +14,7 @@ from fanwise.wire.verify_facts import (
     access_to,
     capacities,
     core_costs,
+    forbidden,
     measure_traffic,
     wrong_parameter,
 )
@@ -92,6 +93,10 @@ def _check_attachments(workload: ContentWorkload, plan: Plan, broker: Any) -> It
     is_known = (where >= 0) & (where < workload.num_brokers)
     yield expect("brokers", bool(is_known.all()), "attachments.parquet has unknown brokers")
     broker[who] = where
+    is_wrong = forbidden(workload, slice(None))[np.arange(len(broker)), broker]
+    odd = int(np.argmax(is_wrong)) if len(broker) else 0
+    problem = f"subscriber {odd} is attached to a broker that is not among its candidates"
+    yield expect("candidates", not is_wrong.any(), problem)
 
 
 def _largest_share(load: Any, capacity: Any) -> float | None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 CHUNK = 1 << 12
 TOLERANCE = RELATIVE_TOLERANCE
 """How far a capacity or the triangle inequality may be off before it counts as broken."""
+FORBIDDING = 1e150
+"""Cost of access to a broker that a user may not take."""
 TOPOLOGIES = ("mesh", "tree")
 FACTORS = ("core_factor", "capacity_factor")
 
@@ -83,10 +85,26 @@ def capacities(workload: ContentWorkload, factor: float) -> Any:
 
 
 def access_rows(workload: ContentWorkload, rows: Any) -> Any:
-    """Return the cost of the link between each of some users and each broker."""
+    """Return the cost of the link between each of some users and each broker.
+
+    A broker that a user may not take costs more than any plan.
+    """
     if workload.access_costs is not None:
-        return workload.access_costs[rows]
-    return _distances(workload.positions[rows], workload.broker_positions)
+        costs = workload.access_costs[rows]
+    else:
+        costs = _distances(workload.positions[rows], workload.broker_positions)
+    return np.where(forbidden(workload, rows), FORBIDDING, costs)
+
+
+def forbidden(workload: ContentWorkload, rows: Any) -> Any:
+    """Return which brokers each of some users may not take: those that are no candidates."""
+    is_forbidden = np.zeros((len(workload.lo[rows]), workload.num_brokers), dtype=bool)
+    if workload.candidates is not None:
+        indptr, brokers = workload.candidates
+        for place, user in enumerate(np.arange(workload.num_subscribers)[rows]):
+            is_forbidden[place] = True
+            is_forbidden[place, brokers[indptr[user] : indptr[user + 1]]] = False
+    return is_forbidden
 
 
 def access_to(workload: ContentWorkload, broker: Any) -> Any:

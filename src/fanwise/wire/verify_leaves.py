@@ -1,12 +1,12 @@
 """The leaves of a search over attachments, for checking certificates: plain NumPy.
 
 At the root nobody is attached. A node is either branched on the next user of the order, with a
-child for each broker that has room for it, or it is a leaf. So the leaves cover every attachment
-that keeps the capacities, whatever the table says of which node is branched. A leaf where all are
-attached costs what it costs. In any other every user costs at least, at its broker or at the best
-one for it: access, with prices or without, and for each of its messages the cheapest tree over
-brokers that include its own and those it is known to go to, and at least as many as its channel's
-subscribers fill.
+child for each broker that this one may take and that has room for it, or it is a leaf. So the
+leaves cover every attachment that keeps the limits, whatever the table says of which node is
+branched. A leaf where all are attached costs what it costs. In any other every user costs at least,
+at its broker or at the best one for it: access, with prices or without, and for each of its
+messages the cheapest tree over brokers that include its own and those it is known to go to, and at
+least as many as its channel's subscribers fill.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fanwise.planning.proof import Proof, ProofError
-from fanwise.wire.verify_facts import Question, access_rows, brokers_needed
+from fanwise.wire.verify_facts import Question, access_rows, brokers_needed, forbidden
 from fanwise.wire.verify_trees import sides_of_one_tree, spanning_trees
 
 MAX_USERS, MAX_BROKERS = 20, 8
@@ -52,7 +52,8 @@ def least_leaf(question: Question, proof: Proof, prices: Any, taken_off: float) 
     costs = _lay_out(question, order, prices, taken_off)
     found = np.inf
     leaves: list[list[Node]] = [[] for _ in range(users + 1)]
-    for leaf in _walk(marks, costs.demand, question.room):
+    may_take = ~forbidden(question.workload, order)
+    for leaf in _walk(marks, costs.demand, question.room, may_take):
         alike = leaves[len(leaf)]
         alike.append(leaf)
         if len(alike) == CHUNK:
@@ -61,7 +62,7 @@ def least_leaf(question: Question, proof: Proof, prices: Any, taken_off: float) 
     return min(found, *(_least(costs, alike) for alike in leaves if alike))
 
 
-def _walk(marks: list[bool], demand: Any, room: Any) -> Iterator[Node]:
+def _walk(marks: list[bool], demand: Any, room: Any, may_take: Any) -> Iterator[Node]:
     """Yield the leaves of a tree in preorder, as the brokers of those who are attached."""
     rows = iter(marks)
     nodes: list[tuple[Node, Any]] = [((), np.zeros(len(room)))]
@@ -74,7 +75,7 @@ def _walk(marks: list[bool], demand: Any, room: Any) -> Iterator[Node]:
             yield node
             continue
         heavier = load + np.diag(np.full(len(room), demand[len(node)]))
-        fits = np.flatnonzero(heavier.diagonal() <= room)
+        fits = np.flatnonzero((heavier.diagonal() <= room) & may_take[len(node)])
         nodes += [((*node, b), heavier[b]) for b in fits[::-1].tolist()]
     if next(rows, None) is not None:
         raise ProofError("proof/tree.parquet has too many rows")

@@ -2,9 +2,9 @@
 
 Four rules, told apart by the tables. Prices on brokers prove a bound on users at brokers, trees
 included. With parts of the core for channels they prove one on bringing messages from user to user
-(:mod:`fanwise.wire.verify_gathering`). With weights of users, and prices by the publisher's broker,
-they prove one on publishing (:mod:`fanwise.wire.verify_publishing`). With a search tree they prove
-the least of its leaves (:mod:`fanwise.wire.verify_leaves`). Whatever the tables hold, what they
+(:mod:`fanwise.wire.verify_gathering`). With prices of others' load by the broker of a user they
+prove one on pairs of users (:mod:`fanwise.wire.verify_pairs`). With a search tree they prove the
+least of its leaves (:mod:`fanwise.wire.verify_leaves`). Whatever the tables hold, what they
 prove is true.
 """
 
@@ -28,7 +28,7 @@ from fanwise.wire.verify_facts import (
 )
 from fanwise.wire.verify_gathering import gathering_bound
 from fanwise.wire.verify_leaves import MAX_BROKERS, MAX_USERS, least_leaf
-from fanwise.wire.verify_publishing import publishing_bound
+from fanwise.wire.verify_pairs import pairs_bound
 from fanwise.wire.verify_trees import first_links, link_order
 
 if TYPE_CHECKING:
@@ -38,11 +38,13 @@ if TYPE_CHECKING:
 RULES = {
     frozenset({"prices", "trees"}),
     frozenset({"prices", "trees", "gathering"}),
-    frozenset({"prices", "weights", "ways", "own"}),
+    frozenset({"prices", "ways", "pairs"}),
     frozenset({"prices", "order", "tree"}),
 }
 LARGEST_PRICE = 1e100
 """Above this sums would overflow; no bound needs such a price."""
+MOST_ROUNDS = 1_000
+"""Beyond it a check would take for ever, and prove no more."""
 MOST_CASES = 100_000
 """Attachments up to which a search always fits into a certificate."""
 
@@ -68,8 +70,8 @@ def proven_bound(workload: ContentWorkload, plan: Plan) -> float:
     if "tree" in proof.tables:
         return max(0.0, least_leaf(question, proof, prices, taken_off))
     if "ways" in proof.tables:
-        told = _weights(proof, question), *_ways(proof, question)
-        return max(0.0, publishing_bound(question, prices, *told) - taken_off)
+        told = _ways(proof, question), _rounds(proof)
+        return max(0.0, pairs_bound(question, prices, *told) - taken_off)
     trees = _trees_of_channels(proof, question)
     if "gathering" in proof.tables:
         parts = _parts(proof, trees.shape[1])
@@ -129,37 +131,25 @@ def _prices(proof: Proof, question: Question) -> Any:
     return prices
 
 
-def _weights(proof: Proof, question: Question) -> Any:
-    """Return the weight of each user; 1 where none is given."""
-    users = read_ids(proof, "weights", "subscriber", len(question.traffic.demand))
-    if len(np.unique(users)) != len(users):
-        raise ProofError("proof/weights.parquet: a subscriber stands twice")
-    weights = np.ones(len(question.traffic.demand))
-    weights[users] = read_numbers(proof, "weights", "weight", LARGEST_PRICE)
-    if not (weights > 0).all():
-        raise ProofError("proof/weights.parquet: a weight is 0")
-    return weights
-
-
-def _ways(proof: Proof, question: Question) -> tuple[Any, dict[tuple[int, int], Any]]:
-    """Return prices by the publisher's broker, and those of pairs that have their own."""
-    users, count = len(question.traffic.demand), len(question.room)
+def _ways(proof: Proof, question: Question) -> Any:
+    """Return prices of others' load at each broker, by the broker of a user."""
+    count = len(question.room)
+    roots, brokers = (read_ids(proof, "ways", of, count) for of in ("root", "broker"))
+    if len(np.unique(roots * count + brokers)) != len(roots):
+        raise ProofError("proof/ways.parquet: a broker stands twice")
     ways = np.zeros((count, count))
-    own: dict[tuple[int, int], Any] = {}
-    for name in ("ways", "own"):
-        roots, brokers = (read_ids(proof, name, of, count) for of in ("root", "broker"))
-        prices = read_numbers(proof, name, "price", LARGEST_PRICE)
-        of = read_ids(proof, name, "subscriber", users) if name == "own" else 0 * roots
-        if len(np.unique((of * count + roots) * count + brokers)) != len(roots):
-            raise ProofError(f"proof/{name}.parquet: a broker stands twice")
-        if not np.isfinite(question.room[brokers[prices > 0]]).all():
-            raise ProofError(f"proof/{name}.parquet: a broker without a limit has a price")
-        if name == "ways":
-            ways[roots, brokers] = prices
-            continue
-        for user, root, broker, price in zip(of, roots, brokers, prices, strict=True):
-            own.setdefault((int(user), int(root)), np.zeros(count))[broker] = price
-    return ways, own
+    ways[roots, brokers] = read_numbers(proof, "ways", "price", LARGEST_PRICE)
+    if not np.isfinite(question.room[ways.any(axis=0)]).all():
+        raise ProofError("proof/ways.parquet: a broker without a limit has a price")
+    return ways
+
+
+def _rounds(proof: Proof) -> int:
+    """Return how often users pass on what they cost."""
+    rounds = read_ids(proof, "pairs", "rounds", MOST_ROUNDS + 1)
+    if len(rounds) != 1:
+        raise ProofError(f"proof/pairs.parquet has {len(rounds)} rows, not 1")
+    return int(rounds[0])
 
 
 def _parts(proof: Proof, num_channels: int) -> Any:

@@ -16,14 +16,22 @@ import pyarrow.parquet as pq
 
 from fanwise.arrays.csr import FloatArray
 from fanwise.errors import WorkloadError
-from fanwise.workload import validation
+from fanwise.workload import remote, validation
 
 
 def local_path(path: str | Path) -> Path:
-    """Return a local path, also from a ``file:`` address."""
+    """Return a local path to read from: of a ``file:`` address, or of a copy of any other one."""
+    address = remote.address_of(path)
+    if address is not None:
+        return remote.fetch(address)
     if isinstance(path, str) and path.startswith("file:"):
         return Path(unquote(urlparse(path).path))
     return Path(path)
+
+
+def output_path(path: str | Path) -> str | Path:
+    """Return a path to write to: a local one, or an address elsewhere as it is."""
+    return local_path(path) if remote.address_of(path) is None else path
 
 
 def require_columns(file: Path, needed: Iterable[str], present: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fanwise.errors import InputError, OutputExistsError
+from fanwise.workload import remote
 from fanwise.workload.exchange import exchange
 from fanwise.workload.outputs import FileKind, FolderKind, LocalContents, OutputKind
 
@@ -69,8 +70,14 @@ def refuse_existing(
     InputError
         If nothing can be written there at all.
     """
+    address = remote.address_of(destination)
+    if address is not None:
+        _refuse_at(address, kind, inputs, overwrite=overwrite)
+        return
     given, target = Path(destination), locate(destination)
-    sources = [locate(path) for path in inputs if path is not None]
+    sources = [
+        locate(path) for path in inputs if path is not None and remote.address_of(path) is None
+    ]
     _refuse_inside(given, target, sources)
     status = _status(target)
     if status is None:
@@ -84,6 +91,18 @@ def refuse_existing(
     _refuse_important(given, target, sources)
     _refuse_parent(given, target)
     _refuse_strange(given, target, kind)
+
+
+def _refuse_at(
+    address: str, kind: OutputKind, inputs: Iterable[str | Path | None], *, overwrite: bool
+) -> None:
+    if not isinstance(kind, FolderKind):
+        raise InputError(f"{address}: a file is written to this machine alone; give a path.")
+    for source in inputs:
+        other = None if source is None else remote.address_of(source)
+        if other is not None and f"{other}/".startswith(f"{address}/"):
+            raise OutputExistsError(f"{address}: is or holds what is read; choose another name.")
+    remote.refuse_existing(address, kind, overwrite=overwrite)
 
 
 def locate(path: str | Path) -> Path:
@@ -210,6 +229,11 @@ def atomic_folder(
     destination: str | Path, kind: FolderKind, *, overwrite: bool = False
 ) -> Iterator[Path]:
     """Yield an empty staging folder that becomes ``destination`` when the block succeeds."""
+    address = remote.address_of(destination)
+    if address is not None:
+        with remote.published_folder(address, kind, overwrite=overwrite) as staging:
+            yield staging
+        return
     refuse_existing(destination, kind, overwrite=overwrite)
     with _staged(Path(destination)) as (staging, target):
         staging.mkdir()

@@ -19,9 +19,9 @@ from fanwise.arrays.jit import kernel
 from fanwise.arrays.rectangle_kernels import Density
 from fanwise.assign.cells import cell_measures
 
-LINES = {1: 160, 2: 24}
+LINES = {1: 160, 2: 48}
 """Lines of an axis, about, by dimensions."""
-MOST_STABBED = 2
+MOST_STABBED = 3
 """So many times that are taken where it needs more for a line in every subscription."""
 
 

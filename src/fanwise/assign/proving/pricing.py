@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,19 +16,27 @@ from fanwise.assign.choices import count_usable, pairs_of
 from fanwise.assign.problem import Assignment
 from fanwise.assign.proving.lattice import Lattice, Spans, corner_places, spans_of
 from fanwise.assign.proving.market import Market, Prices, claimed, rounded
-from fanwise.assign.proving.price_search import search_prices
+from fanwise.assign.proving.price_few import search_few
+from fanwise.assign.proving.price_search import nothing_paid, search_prices
 from fanwise.assign.subscriber_types import group_into_types
 from fanwise.planning.problem import Bound
 from fanwise.planning.proof import Proof
 
 QUICK_PAIRS = 200
 """Up to so many pairs of a type and a broker, prices are part of every bound."""
-MOST_PRICED, MOST_PRICED_IN_TIME = 600, 8000
-"""So many pairs are priced by searches at most, without a time limit and with one."""
+MOST_QUICK = 3_000_000
+"""Up to so many pairs of a subscriber and a broker, a quick search for prices is."""
+MOST_PRICED, MOST_PRICED_IN_TIME, MOST_IN_BOXES = 2000, 20_000, 400
+"""So many pairs are priced by searches at most, without a time limit and with one; and so many
+without one where they are not few at each broker."""
 
 
 def priced_bound(
-    problem: Assignment, most_pairs: int, time_left: Callable[[], float] = lambda: np.inf
+    problem: Assignment,
+    most_pairs: int,
+    time_left: Callable[[], float] = lambda: np.inf,
+    *,
+    is_quick: bool = False,
 ) -> Bound | None:
     """Return the bound that prices at the leaves prove; None where it is no better than without.
 
@@ -36,10 +45,15 @@ def priced_bound(
     evidence = problem.evidence
     if evidence.lattice is None or (count_usable(problem) == 0).any():
         return None
-    market, members = make_market(problem, evidence, most_pairs)
-    value, prices = search_prices(market, time_left)
-    prices = rounded(prices)
-    value = claimed(market, prices)
+    market, subscribers = make_market(problem, evidence, most_pairs)
+    if len(market.members) == 0:
+        return None
+    searched = search_few(market, time_left, is_quick=is_quick)
+    is_small = num_pairs_of(market) <= MOST_IN_BOXES or np.isfinite(time_left())
+    if is_small and not is_quick:
+        searched.append(search_prices(market, time_left)[1])
+    found = [nothing_paid(market), *map(rounded, searched)]
+    value, prices = max(((claimed(market, some), some) for some in found), key=lambda pair: pair[0])
     if not value > evidence.carried[-1]:
         return None
     last = len(evidence.carried) - 1
@@ -48,18 +62,21 @@ def priced_bound(
         carried=[*evidence.carried[:-1], value],
         grid=evidence.fine,
         apart={**evidence.apart, last: evidence.taken},
-        classes=[],
-        points={key: some for key, some in evidence.points.items() if key[0] != last},
     )
     total = sum(priced.carried)
-    tables = {**priced.tables(), **tables_of_prices(market, prices, members)}
+    tables = {**priced.tables(), **tables_of_prices(market, prices, subscribers)}
     return Bound(total, Proof("duals", tables, total))
+
+
+def num_pairs_of(market: Market) -> int:
+    """Return the pairs of a type and a broker that may serve it."""
+    return sum(map(len, market.types_of_broker))
 
 
 def make_market(
     problem: Assignment, evidence: Evidence, most_pairs: int
-) -> tuple[Market, LongArray]:
-    """Return the leaves' market, and a subscriber of each of its types."""
+) -> tuple[Market, list[LongArray]]:
+    """Return the leaves' market, and the subscribers of each of its types."""
     arrays, lattice = problem.arrays, evidence.lattice
     assert lattice is not None
     types = group_into_types(arrays, pairs_of(problem))
@@ -74,20 +91,23 @@ def make_market(
     is_open = np.zeros(arrays.num_brokers, dtype=np.bool_)
     is_open[take_rows(Csr(own.indptr, own.brokers), np.flatnonzero(wants)).indices] = True
     limits = problem.limits(problem.lbf_max).astype(np.float64)
-    _, first = np.unique(types.type_of_subscriber, return_index=True)
+    order = np.argsort(types.type_of_subscriber, kind="stable")
+    ends = np.cumsum(types.weight)
+    subscribers = [order[ends[t] - types.weight[t] : ends[t]] for t in chosen.tolist()]
+    allowed = take_rows(Csr(own.indptr, own.brokers), chosen)
+    type_of_pair = np.repeat(np.arange(len(chosen)), np.diff(allowed.indptr))
     market = Market(
         lattice,
         corner_places(Spans(spans.first[chosen], spans.last[chosen])),
-        take_rows(Csr(own.indptr, own.brokers), chosen),
+        [type_of_pair[allowed.indices == broker] for broker in range(arrays.num_brokers)],
         types.weight[chosen].astype(np.float64),
         limits,
         is_open & (limits > 0),
         least_of_cells(lattice, evidence.fine, evidence.needed, arrays.density),
         arrays.alpha,
         arrays.event_dims,
-        len(arrays.density.lo) > 0,
     )
-    return market, first[chosen]
+    return market, subscribers
 
 
 def least_of_cells(
@@ -110,48 +130,36 @@ def least_of_cells(
     return least
 
 
-def tables_of_prices(market: Market, prices: Prices, members: LongArray) -> dict[str, pa.Table]:
-    """Return prices as tables; those of 0 left out, but for one of whoever pays nothing."""
-    types, brokers = market.type_of_pair, market.allowed.indices
-    corner = market.corners[types]
-    place = corner[:, :, 0] * market.lattice.shape[1] + corner[:, :, 1]
-    price = prices.pair.copy()
-    is_twice = place[:, 0] == place[:, 1]
-    price[is_twice, 0] += price[is_twice, 1]
-    price[is_twice, 1] = 0.0
-    keep = price > 0
-    pays = np.zeros(len(members), dtype=np.bool_)
-    pays[types[keep.any(axis=1)]] = True
-    # A check learns from the rows which types there are: one row for each must stay.
-    keep[market.allowed.indptr[:-1][~pays], 0] = True
-    pair, which = np.nonzero(keep)
-    order = np.lexsort((which, types[pair], brokers[pair]))
-    pair, which = pair[order], which[order]
+def tables_of_prices(
+    market: Market, prices: Prices, subscribers: list[LongArray]
+) -> dict[str, pa.Table]:
+    """Return prices as tables, those of 0 left out; members of a type share what it pays."""
+    place = market.corners[:, :, 0] * market.lattice.shape[1] + market.corners[:, :, 1]
+    whose, which = np.nonzero(prices.paid)
+    members = [subscribers[t] for t in whose.tolist()]
+    counts = np.array([len(some) for some in members], dtype=np.int64)
     dims = range(market.dims)
-    tables = {
-        "lattice": pa.table(
-            {
-                "axis": np.concatenate(
-                    [np.full(len(market.lattice.lines[k]), k, np.int32) for k in dims]
-                ),
-                "line": np.concatenate([market.lattice.lines[k] for k in dims]),
-            }
-        ),
-        "prices": pa.table(
-            {
-                "subscriber": members[types[pair]].astype(np.int32),
-                "broker": brokers[pair].astype(np.int32),
-                "place": place[pair, which].astype(np.int32),
-                "price": price[pair, which],
-            }
-        ),
+    found: dict[str, dict[str, tuple[Any, Any]]] = {
+        "lattice": {
+            "axis": (np.repeat(dims, [len(market.lattice.lines[k]) for k in dims]), np.int32),
+            "line": (np.concatenate([market.lattice.lines[k] for k in dims]), np.float64),
+        },
+        "prices": {
+            "subscriber": (np.concatenate([*members, np.empty(0)]), np.int32),
+            "place": (np.repeat(place[whose, which], counts), np.int32),
+            "price": (np.repeat(prices.paid[whose, which] / counts, counts), np.float64),
+        },
     }
-    charged, worth = np.flatnonzero(prices.load > 0), prices.worth.reshape(-1)
+    charged, worth = np.flatnonzero(prices.load), prices.worth.reshape(-1)
     if len(charged):
-        tables["charges"] = pa.table(
-            {"broker": charged.astype(np.int32), "charge": prices.load[charged]}
-        )
-    if (worth > 0).any():
-        at = np.flatnonzero(worth > 0)
-        tables["worths"] = pa.table({"place": at.astype(np.int32), "worth": worth[at]})
-    return tables
+        found["charges"] = {
+            "broker": (charged, np.int32),
+            "charge": (prices.load[charged], np.float64),
+        }
+    if worth.any():
+        at = np.flatnonzero(worth)
+        found["worths"] = {"place": (at, np.int32), "worth": (worth[at], np.float64)}
+    return {
+        name: pa.table({key: np.asarray(some).astype(kind) for key, (some, kind) in own.items()})
+        for name, own in found.items()
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fanwise.arrays.csr import IntArray
+from fanwise.arrays.csr import FloatArray, IntArray
 from fanwise.arrays.tolerance import ROUNDING
 from fanwise.connect.arrays import Budget, Network
 from fanwise.connect.improving.linking import edges_in, make_overlay
@@ -50,9 +50,11 @@ class MoveSearch:
         edges: IntArray,
         rng: np.random.Generator,
         *,
+        charge: FloatArray | None = None,
         is_complete: bool = False,
         listing_work: float = MAX_LISTING_WORK,
     ) -> None:
+        self._charge = np.zeros(network.num_nodes) if charge is None else charge
         self._network, self._budget, self._rng = network, budget, rng
         self._widest = network.most_interests
         self._overlay = make_overlay(network, edges, **self._spare_slots(len(edges)))
@@ -100,6 +102,7 @@ class MoveSearch:
                 self._overlay,
                 self._budget,
                 self._partners,
+                self._charge,
                 draws[done:],
                 self._widest,
                 heat,

@@ -63,14 +63,15 @@ def try_moves(
     overlay: ChangingOverlay,
     budget: Budget,
     partners: IntArray,
+    charge: FloatArray,
     draws: FloatArray,
     widest: int,
     heat: float,
 ) -> tuple[int, int]:
     """Try a move per row of random numbers; return how many were tried and how many were better.
 
-    A loss is kept with probability exp(-loss / heat). Stops early when slots for links run out.
-    Changes ``overlay``.
+    New links are chosen by gain less what their ends are charged. A loss is kept with probability
+    exp(-loss / heat). Stops early when slots for links run out. Changes ``overlay``.
     """
     num_candidates = MAX_TOUCHED * (MAX_TOUCHED + partners.shape[1])
     pairs = np.empty((num_candidates, 2), dtype=np.int32)
@@ -82,6 +83,8 @@ def try_moves(
     touched = np.empty(MAX_TOUCHED, dtype=np.int32)
     label_of = np.full(len(network.weight), NOBODY, dtype=np.int32)
     num_better = 0
+    # Keys are raised by as much as two ends are charged at most: all that gain are above 0.
+    raised = 2.0 * charge.max() if len(charge) > 0 else 0.0
     for k in range(len(draws)):
         # A move is only begun where even its largest outcome fits: kernels cannot grow arrays.
         short = overlay.counters[FREE_RECORDS] < MAX_MADE * widest
@@ -97,12 +100,16 @@ def try_moves(
         num_gone = ruin(network, overlay, partners, row, gone, gone_worth)
         num_touched = touch(partners, row, gone, num_gone, touched)
         count = list_pairs(
-            network, overlay, budget, partners, touched, num_touched, label_of, pairs, keys
-        )
+            network, overlay, budget, partners, charge, raised, touched, num_touched, label_of,
+            pairs, keys,
+        )  # fmt: skip
         for i in range(count):
-            keys[i] *= 1.0 - NOISE * row[8 + i % (NUM_DRAWS - 8)]
+            gain = keys[i] - raised + charge[pairs[i, 0]] + charge[pairs[i, 1]]
+            keys[i] -= gain * NOISE * row[8 + i % (NUM_DRAWS - 8)]
             is_fresh[i] = True
-        num_made = recreate(network, overlay, budget, pairs, keys, is_fresh, count, made)
+        num_made = recreate(
+            network, overlay, budget, charge, raised, pairs, keys, is_fresh, count, made
+        )
         changes = STEPS_PER_CHANGE * overlay.counters[LOGGED]
         overlay.counters[WORK] += changes + STEPS_PER_PAIR * count
         rounding = ROUNDING * (1.0 + value)
@@ -267,6 +274,8 @@ def list_pairs(
     overlay: ChangingOverlay,
     budget: Budget,
     partners: IntArray,
+    charge: FloatArray,
+    raised: float,
     touched: IntArray,
     num_touched: int,
     label_of: IntArray,
@@ -301,7 +310,7 @@ def list_pairs(
                             gain += network.weight[topics[i]]
                     num_read += indptr[other + 1] - indptr[other]
                     if gain > 0.0:
-                        keys[count] = gain / cost
+                        keys[count] = gain / cost + raised - charge[node] - charge[other]
                         pairs[count, 0], pairs[count, 1] = node, other
                         count += 1
         for i in range(indptr[node], indptr[node + 1]):
@@ -345,6 +354,8 @@ def recreate(
     network: Network,
     overlay: ChangingOverlay,
     budget: Budget,
+    charge: FloatArray,
+    raised: float,
     pairs: IntArray,
     keys: FloatArray,
     is_fresh: IntArray,
@@ -371,21 +382,34 @@ def recreate(
         else:
             # Lazy greedy: gains only fall (mu is submodular), so that stale keys are upper bounds.
             # The noise stays in: a key never rises.
-            keys[best] = min(top, key_of(network, overlay, budget, pairs[best, 0], pairs[best, 1]))
+            u, v = pairs[best, 0], pairs[best, 1]
+            keys[best] = min(top, key_of(network, overlay, budget, charge, raised, u, v))
             is_fresh[best] = True
     return num_made
 
 
 @kernel
-def key_of(network: Network, overlay: ChangingOverlay, budget: Budget, u: int, v: int) -> float:
-    """Return gain per cost of a link, 0 where it does not fit. Changes no array."""
+def key_of(
+    network: Network,
+    overlay: ChangingOverlay,
+    budget: Budget,
+    charge: FloatArray,
+    raised: float,
+    u: int,
+    v: int,
+) -> float:
+    """Return gain per cost of a link less what its ends are charged, raised above 0.
+
+    0 where it does not fit or gains nothing. Changes no array.
+    """
     limit = network.degree_limit
     if overlay.links.degree[u] >= limit[u] or overlay.links.degree[v] >= limit[v]:
         return 0.0
     cost = cost_of(network.positions, u, v)
     if overlay.totals[COST] + cost > budget.max_cost:
         return 0.0
-    return gain_of(network, overlay.labels.label, u, v) / cost
+    gain = gain_of(network, overlay.labels.label, u, v)
+    return gain / cost + raised - charge[u] - charge[v] if gain > 0.0 else 0.0
 
 
 @kernel

@@ -20,11 +20,14 @@ def price_trees(
     is_hot: npt.NDArray[np.bool_],
     prices: FloatArray,
     softness: float,
+    first: int,
+    stride: int,
     node_load: FloatArray,
     join_load: FloatArray,
 ) -> tuple[float, float, float]:
     """Add up what pairs gain beyond their prices; return it with their number and cost.
 
+    Of the pairs whose smaller node is ``first``, ``first`` + ``stride``, ….
     A pair counts in full where its surplus is ``softness`` or more, in part below; the surplus
     itself is never softened. Changes ``node_load`` and ``join_load``: adds how many such pairs a
     node is in, and in how many the share of a join is the largest on the way between the ends.
@@ -44,7 +47,7 @@ def price_trees(
     ancestors = np.zeros(len(share) + 1, dtype=np.int64)
     link_price, cost_price = prices[num_nodes], prices[num_nodes + 1]
     surplus, count, cost = 0.0, 0.0, 0.0
-    for node in range(num_nodes):
+    for node in range(first, num_nodes, stride):
         for i in range(indptr[node], indptr[node + 1]):
             topic = topics[i]
             if is_hot[topic]:

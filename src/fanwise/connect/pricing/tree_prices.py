@@ -18,7 +18,8 @@ linear programme they come within 0.1% of it, which itself was within 1% of the 
 
 Shares and prices go down the slope with momentum. Steps are shortened by a schedule, and so is the
 softness: pairs count in part where their surplus is small, as otherwise slopes jump between the
-many pairs that are alike.
+many pairs that are alike. Far from the best prices a rough slope is as good as an exact one: the
+first steps look at some of the nodes with all their pairs, other ones each time.
 
 Guarantee
     Any shares and prices prove a bound.
@@ -37,6 +38,7 @@ References
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -50,17 +52,28 @@ from fanwise.connect.kernels import NOBODY
 from fanwise.connect.pricing.topic_trees import plant_trees
 from fanwise.connect.pricing.tree_kernels import list_worthy, price_trees, shares_between
 
-MOMENTUM = 0.9
-SHARE_STEP, PRICE_STEP = 0.1, 0.05
-"""How far a share, and a price as a part of a link's mean gain, moves at first by a slope of 1."""
-SOFTNESS = 0.3
-"""The same for the surplus at which a pair counts in full."""
-DECAY = 0.02
-"""What of steps and softness is left in the end."""
+MOMENTUM = 0.8
+SHARE_STEP, PRICE_STEP = 0.8, 0.4
+"""How far a share, and a price as a part of a link's mean gain, moves at first by a slope of 1: a
+pair too few or too many on a join, and as many as a node may have links."""
+STEEPEST = 2.0
+"""How far above the limit of a node, in times of it, its pairs are counted for a step."""
+SOFTNESS = 0.15
+"""The surplus at which a pair counts in full, as a part of a link's mean gain."""
+DECAY, STEPS_PER_DECAY = (0.003, 0.05), 3.0
+"""What of steps and softness is left in the end, at least and at most, and for how many steps: the
+more of them there are, the finer they may become."""
+ROUGH, PARTS = 0.5, 4
+"""Up to where in the schedule a step looks at some nodes alone, and at which part of them."""
+THREADS, WORTH_THREADS = 2, 1_000_000
+"""Threads that share the nodes of a pass, and followers of topics, squared, from which on they are
+worth their while. Neither depends on the machine, so that sums are the same everywhere."""
 GRADES = (255, 85, 51, 17, 15, 5, 3, 1)
 """How many shares above 0 are told apart: as many as there is space for."""
-SETTLED = 0.7
-"""Where in the schedule prices are when they are fitted to shares that were rounded."""
+FITTED = {255: 0.01}
+"""How long steps are, of the first ones, when prices are fitted to shares that were rounded to so
+many grades; ``FITTED_ELSE`` for others."""
+FITTED_ELSE = 0.06
 
 LEAST_WORTH, WORTH_TRIALS = 0.5, 4
 """Part of the prices of its ends that a pair must gain at first to be worth a try; it is raised
@@ -97,6 +110,7 @@ class TreePrices:
         self._price_slope = np.zeros(len(self._prices))
         self.bound = math.inf
         self._best = self._share, self._prices
+        self._turn = 0
 
     def replant(self, edges: IntArray) -> None:
         """Go on with the trees of other links; shares between the ends of joins stay the same.
@@ -119,22 +133,38 @@ class TreePrices:
         has_cost = budget.max_cost < math.inf and float(lengths.sum()) > 0
         most_cost = budget.max_cost if has_cost else 0.0
         paces = np.full(num_nodes + 2, PRICE_STEP * self._unit)
-        paces[-2] *= 2.0 / max(num_nodes, 1)
+        paces[:-2] /= np.maximum(limits, 1)
+        # One price for all links: as far as that of a node whose limit is the mean degree.
+        paces[-2] /= max(len(self._edges), 1)
         length = float(lengths.mean()) if has_cost else 1.0
-        paces[-1] *= 2.0 / (max(num_nodes, 1) * length**2) if has_cost else 0.0
+        paces[-1] *= 1.0 / (max(len(self._edges), 1) * length**2) if has_cost else 0.0
         budgets = np.concatenate([limits, [float(budget.max_edges), most_cost]])
         return budgets.astype(np.float64), paces
 
-    def step(self, progress: float) -> None:
-        """Make a pass and move; ``progress`` is the part of the schedule that is behind, 0 to 1."""
-        left = DECAY**progress
-        bound, share_slope, price_slope = self._evaluate(left * SOFTNESS * self._unit)
-        self._keep(bound)
+    def step(self, progress: float, num_steps: float = 0.0, *, is_whole: bool = False) -> float:
+        """Move once; return which part of all pairs was looked at.
+
+        ``progress`` is the part of the schedule that is behind, 0 to 1, and ``num_steps`` how many
+        steps the whole of it is expected to have. Nothing is proven by steps that look at some
+        pairs; with ``is_whole`` the step looks at all of them.
+        """
+        finest, coarsest = DECAY
+        left = max(finest, min(coarsest, STEPS_PER_DECAY / max(num_steps, 1.0))) ** progress
+        parts = 1 if is_whole or progress >= ROUGH else PARTS
+        self._turn += 1
+        bound, share_slope, price_slope = self._evaluate(
+            left * SOFTNESS * self._unit, self._turn % parts, parts
+        )
+        if parts == 1:
+            self._keep(bound)
         self._share_slope = MOMENTUM * self._share_slope + (1 - MOMENTUM) * share_slope
         self._share = np.clip(self._share - left * SHARE_STEP * self._share_slope, 0.0, 1.0)
         self._move_prices(price_slope, left)
+        return 1.0 / parts
 
     def _move_prices(self, slope: FloatArray, left: float) -> None:
+        steepest = -STEEPEST * np.maximum(self._budgets, 1.0)
+        slope = np.maximum(slope, steepest)
         self._price_slope = MOMENTUM * self._price_slope + (1 - MOMENTUM) * slope
         moved = self._prices - left * self._paces * self._price_slope
         self._prices = np.clip(moved, 0.0, LARGEST_PRICE)
@@ -143,16 +173,34 @@ class TreePrices:
         if bound < self.bound:
             self.bound, self._best = bound, (self._share, self._prices)
 
-    def _evaluate(self, softness: float) -> tuple[float, FloatArray, FloatArray]:
-        """Return the bound, and how it changes with shares (per weight) and with prices."""
+    def _evaluate(
+        self, softness: float, part: int = 0, parts: int = 1
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return the bound, and how it changes with shares (per weight) and with prices.
+
+        With several parts as estimated by the pairs of one of them.
+        """
         network = self._network
         is_hot = np.zeros(network.num_topics, dtype=np.bool_)
         is_hot[network.topic_of[self._share > 0]] = True
-        node_load, join_load = np.zeros(network.num_nodes), np.zeros(network.num_slots)
-        surplus, count, cost = price_trees(
-            network, self._trees, self._share, is_hot, self._prices, softness, node_load, join_load
-        )
-        bound = float(np.dot(self._worth, 1.0 - self._share)) + surplus
+        threads = THREADS if network.counting_work >= WORTH_THREADS else 1
+        loads = [(np.zeros(network.num_nodes), np.zeros(network.num_slots)) for _ in range(threads)]
+
+        def look(thread: int) -> tuple[float, float, float]:
+            return price_trees(
+                network, self._trees, self._share, is_hot, self._prices, softness,
+                part + parts * thread, parts * threads, *loads[thread],
+            )  # fmt: skip
+
+        if threads == 1:
+            sums = np.array([look(0)])
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                sums = np.array(list(pool.map(look, range(threads))))
+        surplus, count, cost = parts * sums.sum(axis=0)
+        node_load = parts * np.sum([node for node, _ in loads], axis=0)
+        join_load = parts * np.sum([join for _, join in loads], axis=0)
+        bound = float(np.dot(self._worth, 1.0 - self._share)) + float(surplus)
         bound += float(np.dot(self._prices, self._budgets))
         used = np.concatenate([node_load, [count, cost]])
         return bound, np.where(self._is_join, join_load - 1.0, 0.0), self._budgets - used
@@ -193,7 +241,7 @@ class TreePrices:
         self._price_slope[:] = 0.0
         self.bound = math.inf
         for turn in range(max(1, num_passes)):
-            left = DECAY ** (SETTLED + (1 - SETTLED) * turn / max(1, num_passes))
+            left = FITTED.get(grade, FITTED_ELSE) * (1.0 - turn / (2.0 * max(1, num_passes)))
             self._prices = round_prices(self._prices)
             bound, _, slope = self._evaluate(left * SOFTNESS * self._unit)
             self._keep(bound)

@@ -50,6 +50,11 @@ def ahead(case: Case, one: str, other: str) -> float:
     return 100 * (support(case, one) - support(case, other))
 
 
+def is_like(budget: float, other: float) -> bool:
+    """Whether support under one budget says something of that under the other."""
+    return 1 / SAME_BUDGET <= max(1, budget) / other <= SAME_BUDGET
+
+
 def told_support(course: Course, case: Case, name: str) -> float | None:
     """Return what Table I says of an algorithm on an instance."""
     told: float | None = course.paper.numbers["table"].get(case.panel, {}).get(name)
@@ -65,13 +70,12 @@ def _compare_table(
             if told is not None:
                 instance, budget = social[case.panel], case.results["budget"][0]
                 told_budget = course.paper.numbers["facebook"]["budget"]
-                times = max(1, budget["max_degree"]) / told_budget
                 is_told = case.panel == "FB 1K" and series.budget == "degree"
                 yield course.paper.compare(
                     "table", support(case, name), panel=case.panel, name=name, label=series.label,
                     by_paper=told, scale=course.scale, graph=instance.graph.words,
                     beta=course.settings.beta, budget=told_budget,
-                    is_same_budget=not is_told or 1 / SAME_BUDGET <= times <= SAME_BUDGET,
+                    is_same_budget=not is_told or is_like(budget["max_degree"], told_budget),
                     nodes=instance.workload.num_subscribers, **budget,
                 )  # fmt: skip
 
@@ -108,6 +112,8 @@ def _compare_ratios(course: Course, cases: Sequence[Case]) -> Iterator[Compariso
     behind = _mean([ahead(case, "gpm", "spidercast") for case in cases])
     yield course.paper.compare("behind", behind, **at,
                                by_paper=course.paper.numbers["behind"][at["panel"]])  # fmt: skip
+    apart = _mean([abs(ahead(case, "random-average", "random-maximum")) for case in cases])
+    yield course.paper.compare("random_apart", apart, **at)
     (case,) = pick(cases, x=course.settings.beta)
     edges = {f"{name}_edges": int(case.mean(name, "edges")) for name in ("best", "gpm")}
     yield course.paper.compare("best_ahead", ahead(case, "best", "gpm"), **at, **edges)
@@ -119,11 +125,17 @@ def _compare_facebook(
     paper, ratio, beta = course.paper, course.settings.early_ratio, course.settings.beta
     told = paper.numbers["facebook"]
     degree = float(completes["FB 1K"]["minmax-oda"].max_degree)
-    yield paper.compare("degree", degree, graph=graph, by_paper=told["degree"])
+    yield paper.compare(
+        "degree", degree, graph=graph, by_paper=told["degree"],
+        by_ours=told["degree"] / max(1.0, degree), by_theirs=degree / told["degree"],
+    )  # fmt: skip
     (early,), (at,) = (pick(cases, x=x) for x in (ratio, beta))
     budget = early.results["budget"][0]["max_degree"]
-    yield paper.compare("early", support(early, "gpm"), degree=budget, graph=graph, ratio=ratio,
-                        by_paper=told["early"])  # fmt: skip
+    yield paper.compare(
+        "early", support(early, "gpm"), degree=budget, graph=graph, ratio=ratio,
+        told=told["early"], told_degree=told["early_degree"],
+        is_same_budget=is_like(budget, told["early_degree"]),
+    )  # fmt: skip
     most = int(at.mean("gpa", "max_degree"))
     yield paper.compare("hot_spots", at.mean("gpa", "mean_degree"), beta=beta, most=most,
                         by_paper=told["hot_spots"])  # fmt: skip
@@ -139,6 +151,7 @@ def _compare_sizes(course: Course, cases: Sequence[Case]) -> Iterator[Comparison
         by_paper=told["at_10k"], scale=course.scale,
     )  # fmt: skip
     yield course.paper.compare("rise_by_size", _rise(cases), law=law, by_paper="rises")
+    yield course.paper.compare("random_by_size", _rise(cases, "random-maximum"), law=law)
 
 
 def _compare_topics(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
@@ -159,9 +172,9 @@ def _compare_ranges(course: Course, cases: Sequence[Case]) -> Iterator[Compariso
     yield course.paper.compare("lead_by_range", first - last, law=law)
 
 
-def _rise(cases: Sequence[Case]) -> float:
-    """Return by how many points GPM's support is higher at the last case than at the first."""
-    return 100 * (support(cases[-1], "gpm") - support(cases[0], "gpm"))
+def _rise(cases: Sequence[Case], name: str = "gpm") -> float:
+    """Return by how many points support is higher at the last case than at the first."""
+    return 100 * (support(cases[-1], name) - support(cases[0], name))
 
 
 def _mean(values: Sequence[float]) -> float:

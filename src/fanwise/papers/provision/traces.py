@@ -62,17 +62,21 @@ def compare_statistics(
     """Put shares next to those that the paper's counts are; degrees shrink with the workload."""
     paper, at = course.paper, course.settings.counted
     rates = statistics.rates.ccdf
-    yield paper.compare("few_events", 100 * (1 - rates.at(at["few"] - 1)), **at)
-    yield paper.compare("many_events", 100 * rates.at(at["many"]), **at)
-    yield paper.compare("events", statistics.rates.mean or 0.0)
-    received = statistics.received.ccdf.at(at["received"])
-    yield paper.compare("received", 100 * received, share=share, **at)
-    most = statistics.subscription_cardinality.max or 0.0
-    yield paper.compare("cardinality", float(most), share=share)
+    told = paper.numbers["counted"]
+    found = {
+        "few_events": 100 * (1 - rates.at(at["few"] - 1)),
+        "many_events": 100 * rates.at(at["many"]),
+        "events": statistics.rates.mean or 0.0,
+        "received": 100 * statistics.received.ccdf.at(at["received"]),
+        "cardinality": float(statistics.subscription_cardinality.max or 0.0),
+    }
+    for name, ours in found.items():
+        yield paper.compare(name, ours, share=share, stated=told[name], **at)
     if share >= 1:
-        for name, everybody, found in (
+        for name, everybody, curve in (
             ("followings", SUBSCRIBERS, statistics.followings),
             ("followers", TOPICS, statistics.followers),
             ("most_followers", TOPICS, statistics.followers),
         ):
-            yield paper.compare(name, round(everybody * found.ccdf.at(at[name])), **at)
+            count = round(everybody * curve.ccdf.at(at[name]))
+            yield paper.compare(name, count, share=share, stated=told[name], **at)

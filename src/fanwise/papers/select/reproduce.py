@@ -8,6 +8,7 @@ Their trace is not public: a synthetic workload with the statistics that they te
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -81,16 +82,45 @@ def _compare_qualities(course: Course, cases: Sequence[Case]) -> Iterator[Compar
     base = pick(cases, "2", tau=tau, capacity_percent=course.settings.capacity_percent)[0]
     for name, series in (("satisfied", "greedy"), ("bound", "paper bound")):
         ours = share(base.mean(series, "value"), base.kept["subscribers"])
-        yield paper.compare(name, ours, tau=tau)
+        told = paper.numbers["at_first_tau"][name]
+        yield paper.compare(name, ours, tau=tau, by_paper=told, off=abs(ours - told),
+                            share=course.scale)  # fmt: skip
+    yield from compare_ratios(course, pick(cases, "4"))
+
+
+def compare_ratios(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
+    """Fig. 4: ratios where the paper gives them, and how they go with tau."""
+    paper, taus = course.paper, course.settings.named_taus
+    found = {
+        (metric, tau): pick(cases, "4", metric=metric, tau=float(tau))[0]
+        for metric in METRICS
+        for tau in taus
+    }
     for metric, by_tau in paper.numbers["ratios"].items():
         for tau, told in by_tau.items():
-            (at,) = pick(cases, "4", metric=metric, tau=float(tau))
-            yield paper.compare("ratio", at.mean(BY_PAPERS, "ratio"), metric=metric, tau=int(tau),
-                                told=told, tight=at.mean(BY_OURS, "ratio"))  # fmt: skip
-    for at in pick(cases, "4"):
-        metric, tau = at.at["metric"], int(at.at["tau"])
-        if tau in course.settings.named_taus:
-            yield paper.compare("tight_ratio", at.mean(BY_OURS, "ratio"), metric=metric, tau=tau)
+            at = found[metric, int(tau)]
+            ours = at.mean(BY_PAPERS, "ratio")
+            stars = [star for of, star in paper.numbers["stars"][metric] if of == int(tau)]
+            yield paper.compare("ratio", ours, metric=metric, tau=int(tau), told=told,
+                                off=min(abs(ours - star) for star in stars),
+                                tight=at.mean(BY_OURS, "ratio"))  # fmt: skip
+    ratio = {at: case.mean(BY_PAPERS, "ratio") for at, case in found.items()}
+    for metric in METRICS:
+        for before, after in pairwise(taus):
+            told = paper.numbers["changes"][metric][f"{after}"]
+            yield paper.compare(
+                "ratio_change", ratio[metric, after] - ratio[metric, before], metric=metric,
+                before=before, after=after, told=told["words"], rises=told["rises"],
+            )  # fmt: skip
+    for tau in taus:
+        ahead = ratio["fractional", tau] - ratio["binary", tau]
+        told = paper.numbers["fractional_ahead"].get(f"{tau}", "above 0")
+        yield paper.compare("ratio_ahead", ahead, tau=tau, told=told)
+    lowest = min(cases, key=lambda case: case.mean(BY_PAPERS, "ratio"))
+    yield paper.compare("lowest_ratio", lowest.mean(BY_PAPERS, "ratio"),
+                        metric=lowest.at["metric"], tau=int(lowest.at["tau"]))  # fmt: skip
+    for (metric, tau), at in found.items():
+        yield paper.compare("tight_ratio", at.mean(BY_OURS, "ratio"), metric=metric, tau=tau)
 
 
 def _compare_seconds(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]:
@@ -101,7 +131,8 @@ def _compare_seconds(course: Course, cases: Sequence[Case]) -> Iterator[Comparis
     ):
         own = [case for case in cases if case.kept["algorithm"] == algorithm]
         longest = max(own, key=_seconds)
-        yield course.paper.compare(name, _seconds(longest), tau=int(longest.at["tau"]), share=size)
+        yield course.paper.compare(name, _seconds(longest), tau=int(longest.at["tau"]), share=size,
+                                   slow_tau=course.settings.slow_tau)  # fmt: skip
     beside = {
         case.kept["algorithm"]: _seconds(case)
         for case in pick(cases, tau=float(course.settings.slow_tau))
@@ -128,7 +159,17 @@ def compare_hours(course: Course, cases: Sequence[Case]) -> Iterator[Comparison]
         tightest=tightest,
     )  # fmt: skip
     ratio = {m: _mean(pick(rated, metric=m), BY_PAPERS, "ratio") for m in METRICS}
-    yield paper.compare("fractional_ahead", ratio["fractional"] - ratio["binary"])
+    each = {
+        metric: {
+            (case.at["window"], case.at["capacity_percent"]): case.mean(BY_PAPERS, "ratio")
+            for case in pick(rated, metric=metric)
+        }
+        for metric in METRICS
+    }
+    both = each["binary"].keys() & each["fractional"].keys()
+    num_ahead = sum(each["fractional"][at] >= each["binary"][at] for at in both)
+    yield paper.compare("fractional_ahead", ratio["fractional"] - ratio["binary"],
+                        cases=share(num_ahead, len(both)))  # fmt: skip
     least, *_, most = course.settings.hour_capacities
     few, many = (
         _mean(pick(rated, capacity_percent=capacity), BY_PAPERS, "ratio")

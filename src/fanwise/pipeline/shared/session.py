@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from fanwise.errors import FanwiseError, InputError, MissingDependencyError, ParameterError
 from fanwise.pipeline.shared.java import find_java
+from fanwise.pipeline.shared.shipping import is_single_machine, ship_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +24,13 @@ JOB_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
 }
 HEAP_GIB = 3
+_DEEP_STACK = "-Xss8m"
+"""Deep plans overflow the default stack now and then, and so does stopping a stream."""
+LIGHT = {
+    "spark.driver.extraJavaOptions": f"{_DEEP_STACK} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""For work that is over before Java's thorough compiler, or code made for each query, pays."""
 
 
 @contextmanager
@@ -46,11 +54,14 @@ def spark_session(
     """
     session = active or active_session()
     if session is not None:
+        _refuse_connect(session)
+        ship_package(session)
         with settings(session, {**JOB_SETTINGS, **(conf or {})}):
             yield session
         return
     session = start(master, conf)
     try:
+        ship_package(session)
         yield session
     finally:
         session.stop()
@@ -73,6 +84,15 @@ def check_spark() -> str:
         return f"Spark {session.version} on Java {java}, {session.sparkContext.master}"
 
 
+def _refuse_connect(session: Any) -> None:
+    """Refuse a session of Spark Connect, which knows neither RDDs nor broadcast variables."""
+    if "connect" in type(session).__module__.split("."):
+        raise InputError(
+            "the session is one of Spark Connect, which lacks what this needs (Hadoop's file "
+            "systems, broadcast variables); use a classic session, or none and --master."
+        )
+
+
 def import_pyspark() -> Any:
     """Return ``pyspark.sql``, or say how to get it."""
     try:
@@ -89,12 +109,20 @@ def start(master: str | None = None, conf: Mapping[str, str] | None = None) -> S
     pyspark_sql = import_pyspark()
     from pyspark import SparkConf, SparkContext
 
-    master = master or (conf or {}).get("spark.master") or f"local[{_num_cores()}]"
-    chosen = {**_defaults(master.startswith("local")), **(conf or {}), "spark.master": master}
+    given = {**_configured(), **(conf or {})}
+    master = master or given.get("spark.master") or f"local[{_num_cores()}]"
+    if master.startswith("sc:"):
+        raise InputError(
+            f"{master}: is Spark Connect, which lacks what this needs (Hadoop's file systems, "
+            "broadcast variables); give the cluster itself as --master, or use spark-submit."
+        )
+    chosen = {**_defaults(is_single_machine(master)), **given, "spark.master": master}
     spark_conf = SparkConf(loadDefaults=False)
     for key, value in chosen.items():
         spark_conf.set(key, value)
-    # Spark starts workers with this interpreter, so that they have our packages.
+    # By default Spark starts workers with this interpreter, so that they have our packages.
+    if "spark.pyspark.python" in given:
+        os.environ["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if SparkContext._gateway is None:
         _launch(spark_conf)
@@ -106,6 +134,33 @@ def start(master: str | None = None, conf: Mapping[str, str] | None = None) -> S
         raise InputError(f"Spark does not start: {reason(error)}") from None
     _silence(session)
     return session
+
+
+def _configured() -> dict[str, str]:
+    """Return what is set outside: by ``spark-submit`` that started us, or ``spark-defaults.conf``.
+
+    A JVM that ``spark-submit`` started knows its options and that file alike.
+    """
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        from pyspark import SparkConf, SparkContext
+
+        SparkContext._ensure_initialized()
+        jvm: Any = SparkContext._jvm
+        return dict(SparkConf(loadDefaults=True, _jvm=jvm).getAll())
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (os.path.join(home, "conf") if home else None)
+    return read_defaults(os.path.join(folder, "spark-defaults.conf")) if folder else {}
+
+
+def read_defaults(file: str) -> dict[str, str]:
+    """Read ``spark-defaults.conf``: a name and a value on each line, ``#`` before remarks."""
+    try:
+        with open(file, encoding="utf-8") as lines:
+            stripped = [line.strip() for line in lines]
+    except OSError:
+        return {}
+    pairs = (re.split(r"\s*=\s*|\s+", line, maxsplit=1) for line in stripped)
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0].startswith("spark.")}
 
 
 def _silence(session: SparkSession) -> None:
@@ -122,8 +177,7 @@ def _defaults(is_local: bool) -> dict[str, str]:
         "spark.app.name": "fanwise",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Deep plans overflow the default stack now and then, and so does stopping a stream.
-        "spark.driver.extraJavaOptions": "-Xss8m",
+        "spark.driver.extraJavaOptions": _DEEP_STACK,
         "spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "fanwise-spark-warehouse"),
     }
     if is_local:

@@ -75,8 +75,7 @@ class Store:
 
     def move_to(self, other: Store) -> None:
         """Give this folder another name, which is free."""
-        if not self._fs.rename(self._root, other._root):
-            raise OSError(f"{self.uri()} cannot be moved to {other.uri()}")
+        self._move(self._root, other._root)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,8 +111,22 @@ class Store:
         self._fs.mkdirs(self._path(name))
 
     def move(self, name: str, to: str) -> None:
-        if not self._fs.rename(self._path(name), self._path(to)):
-            raise OSError(f"{self.uri(name)} cannot be moved to {self.uri(to)}")
+        self._move(self._path(name), self._path(to))
+
+    def _rename(self, path: Any, to: Any) -> bool:
+        """Rename; say whether the store does so."""
+        try:
+            return bool(self._fs.rename(path, to))
+        except Exception:  # some say no by an exception
+            return False
+
+    def _move(self, path: Any, to: Any) -> None:
+        """Rename, or copy and delete where the store does not rename."""
+        if self._rename(path, to):
+            return
+        util = self._jvm.org.apache.hadoop.fs.FileUtil
+        if not util.copy(self._fs, path, self._fs, to, True, self._conf):
+            raise OSError(f"{path.toString()} cannot be moved to {to.toString()}")
 
     def copy(self, name: str, to: str) -> None:
         util = self._jvm.org.apache.hadoop.fs.FileUtil

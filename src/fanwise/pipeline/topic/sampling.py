@@ -27,7 +27,7 @@ from fanwise.pipeline.shared.job_progress import track_jobs
 from fanwise.pipeline.shared.jobs import run_on_spark
 from fanwise.pipeline.shared.numbering import number_rows, sort_by_name
 from fanwise.pipeline.shared.session import translated_errors
-from fanwise.pipeline.shared.tables import read_table
+from fanwise.pipeline.shared.tables import open_folder, read_table
 from fanwise.pipeline.topic.follow_graph import (
     count_sides,
     keep_inside,
@@ -40,6 +40,7 @@ from fanwise.pipeline.topic.follow_graph import (
 from fanwise.progress import SILENT, Progress
 from fanwise.workload.files import local_path, part_files
 from fanwise.workload.headers import check_count
+from fanwise.workload.remote import address_of
 from fanwise.workload.topic import TopicWorkload
 from fanwise.workload.topic.files import COUNTS, read_header
 from fanwise.workload.topic.sampling import (
@@ -86,19 +87,17 @@ def sample(
     InputError
         No follow graph, or a start that is no user.
     """
-    folder = local_path(path)
-    header = read_header(folder)
-    _check_rows(folder, header)  # before Spark takes its seconds to start
+    if address_of(path) is None:  # before Spark takes its seconds to start
+        _check_rows(local_path(path), read_header(local_path(path)))
 
-    def work(spark: SparkSession) -> Visited:
-        with (
-            translated_errors(str(path)),
-            closing(FollowGraph(spark, folder, header, progress)) as graph,
-        ):
-            graph.store()
-            return graph.fetch(*graph.visit(request))
+    def work(spark: SparkSession) -> tuple[Visited, dict[str, Any]]:
+        with translated_errors(str(path)):
+            folder, header = open_folder(spark, path)
+            with closing(FollowGraph(spark, folder, header, progress)) as graph:
+                graph.store()
+                return graph.fetch(*graph.visit(request)), header
 
-    visited = run_on_spark(work, master=master, conf=conf, progress=progress)
+    visited, header = run_on_spark(work, master=master, conf=conf, progress=progress)
     return assemble(
         request,
         visited,

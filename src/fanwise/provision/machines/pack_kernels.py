@@ -53,7 +53,7 @@ def pack_groups(
     needs: FloatArray,
     capacity: Capacity,
     *,
-    is_most_free_first: bool,
+    may_reuse: bool,
     is_by_cost: bool,
     rent: float,
     price: float,
@@ -67,7 +67,7 @@ def pack_groups(
     while True:
         group, num_parts, num_vms = pack_groups_from(
             group, counts, needs, capacity, machines, parts, num_parts, num_vms,
-            is_most_free_first, is_by_cost, rent, price,
+            may_reuse, is_by_cost, rent, price,
         )  # fmt: skip
         if group == len(counts):
             return first_parts(parts, num_parts), num_vms
@@ -181,17 +181,17 @@ def pack_groups_from(
     parts: Parts,
     num_parts: int,
     num_vms: int,
-    is_most_free_first: bool,
+    may_reuse: bool,
     is_by_cost: bool,
     rent: float,
     price: float,
 ) -> tuple[int, int, int]:
     """Put groups of pairs on machines, one after the other (the paper's Alg. 4).
 
-    A group that fits the machine opened last as a whole goes there. Otherwise open machines take as
-    much of it as they have room for, the first ones first or those with most room first, and new
-    machines the rest; with ``is_by_cost`` open machines are left alone where that is cheaper.
-    The tree hears of the machine opened last only when somebody asks it.
+    A group that fits the machine opened last as a whole goes there. Otherwise new machines take it;
+    with ``may_reuse`` open ones come first, those with most room first, each with as much as it has
+    room for, unless with ``is_by_cost`` new ones alone are cheaper. The tree hears of the machine
+    opened last only when somebody asks it, and of none where nobody will.
 
     Returns the first group not placed, and how many parts and machines there are. Changes
     ``machines`` and ``parts``.
@@ -219,7 +219,7 @@ def pack_groups_from(
         if num_parts + most_new > len(parts.vm) or most_new > len(room):
             return group, num_parts, num_vms
         may_distribute = False
-        if last >= 0:
+        if may_reuse and last >= 0:
             show_room(machines, last)
             may_distribute = not is_by_cost or is_cheaper_to_distribute(
                 left, need, free, pairs_left, per_new, rent, price
@@ -229,10 +229,8 @@ def pack_groups_from(
                 may_distribute = False
                 vm = num_vms
                 num_vms += 1
-            elif is_most_free_first:
-                vm = first_largest(free)
             else:
-                vm = first_at_least(free, 2.0 * need)
+                vm = first_largest(free)
             taken = min(left, pairs_that_fit(room[vm], need, pairs_left[vm]))
             num_parts = add_part(parts, num_parts, vm, group, taken)
             left -= taken

@@ -31,14 +31,22 @@ class Charges(NamedTuple):
         return float((self.incoming * copies).sum() + (self.outgoing * num_pairs).sum())
 
 
-def charge(problem: Provisioning, in_price: float, out_price: float, tolerance: float) -> Charges:
+def charge(
+    problem: Provisioning,
+    in_price: float,
+    out_price: float,
+    tolerance: float,
+    needs: FloatArray | None = None,
+) -> Charges:
     """Return the charges for traffic at these prices per byte.
 
-    Machines are the largest that may be rented, with ``tolerance`` for rounding.
+    Machines are the largest that may be rented, with ``tolerance`` for rounding. ``needs`` are what
+    copies count as, where that is not their bytes.
     """
+    charged = problem.needs if needs is None else needs
     return Charges(
-        incoming=in_price * problem.needs,
-        outgoing=out_price * problem.needs,
+        incoming=in_price * charged,
+        outgoing=out_price * charged,
         held=pairs_held(problem, tolerance),
     )
 

@@ -27,7 +27,7 @@ from fanwise.provision.description import DESCRIPTION
 from fanwise.provision.streamed.identity import hash_plan
 from fanwise.provision.streamed.scratch import Scratch
 from fanwise.provision.verify_chunks import KEYS, AllocationRows
-from fanwise.workload.files import local_path
+from fanwise.workload.files import local_path, output_path
 from fanwise.workload.folders import atomic_folder
 
 ALLOCATION = "allocation.parquet"
@@ -137,7 +137,7 @@ class StreamedPlan(Plan):
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the plan so that the folder appears whole or not at all."""
         tables = self.on_disk
-        destination = local_path(path)
+        destination = output_path(path)
         is_own = self.scratch is not None and tables.allocation.parent == self.scratch.folder
         with atomic_folder(destination, PLAN, overwrite=overwrite) as folder:
             kept = folder / ALLOCATION
@@ -149,7 +149,7 @@ class StreamedPlan(Plan):
             write_proof(folder, self.proof)
             text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
             (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
-        tables.allocation = destination.absolute() / ALLOCATION
+        tables.allocation = local_path(path).absolute() / ALLOCATION
         if is_own and self.scratch is not None:
             self.scratch.close()
 

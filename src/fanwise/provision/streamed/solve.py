@@ -29,6 +29,7 @@ import numpy as np
 from fanwise.arrays.csr import IntArray
 from fanwise.errors import ParameterError
 from fanwise.planning.assembling import stated_parameters
+from fanwise.planning.family import resolve_settings
 from fanwise.planning.problem import Run
 from fanwise.progress import SILENT, Progress
 from fanwise.provision.allocation import list_machines
@@ -104,7 +105,14 @@ def solve_streamed(
         Whether the plan carries the certificate of its bound.
     """
     fill = find_fill(algorithm)
-    run = Run(seed=seed, time_limit=time_limit, gap=gap, progress=progress, wants_proof=proof)
+    run = Run(
+        seed=seed,
+        time_limit=time_limit,
+        gap=gap,
+        progress=progress,
+        wants_proof=proof,
+        settings=default_settings(algorithm),
+    )
     needs = estimate_needs(read_header(local_path(path)))
     temporary = Scratch(scratch)
     try:
@@ -126,6 +134,11 @@ def find_fill(algorithm: str) -> Fill:
         known = " + ".join(map("|".join, ENGINE.algorithms.values()))
         raise ParameterError("algorithm", f"{known} where pairs stay on disk", algorithm)
     return FILLS[names[-1]]
+
+
+def default_settings(algorithm: str) -> dict[str, Any]:
+    """Return the knobs of an algorithm, which engines leave as they are by default."""
+    return resolve_settings(DESCRIPTION.algorithms(algorithm), {})
 
 
 @dataclass(frozen=True)

@@ -47,17 +47,17 @@ def field_of(problem: Selection) -> Field:
         workload.rates,
         problem.cost,
         least_enough(problem.demand),
-        problem.weight,
+        problem.case.weight,
         place,
         by_cost,
         problem.cost[by_cost],
-        ~(problem.is_pinned | problem.is_excluded),
+        ~(problem.case.served | problem.case.dropped),
     )
 
 
 def churn(problem: Selection) -> float:
     """Return the steps that serving or dropping every topic once takes."""
-    degree = np.diff(problem.workload.interests.indptr)[problem.weight > 0].astype(np.float64)
+    degree = np.diff(problem.workload.interests.indptr)[problem.case.weight > 0].astype(np.float64)
     return float(np.dot(degree, degree))
 
 

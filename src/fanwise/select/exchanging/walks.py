@@ -75,18 +75,18 @@ class Walks:
 
     def start(self) -> None:
         """Fill from nothing and peel from everything, as far as there is time."""
-        nothing, everything = self._problem.is_pinned, ~self._problem.is_excluded
+        nothing, everything = self._problem.is_pinned, ~self._problem.case.dropped
         jobs: list[Job] = [partial(Walker.fill_from, served=nothing, powers=p) for p in FILLS]
         jobs += [partial(Walker.peel_from, served=everything, powers=q) for q in PEELS]
         likely = 2 * NUM_WALKS * churn(self._problem) * self._sweeps_per_step
         for first in range(0, len(jobs), NUM_WALKS):
-            if self._search.is_over() or not self._search.has_time_for(likely):
+            if self._search.is_over() or not self._search.would_fit(likely):
                 return
             self._work(jobs[first : first + NUM_WALKS])
 
     def round_to(self, likely: Served) -> None:
         """Go on from topics that the relaxation serves, which must fit."""
-        if not self._search.has_time_for(STOCK_SWEEPS):
+        if not self._search.would_fit(STOCK_SWEEPS):
             return
         powers = (Powers(2.0, 0.0), Powers(4.0, 0.0))
         self._work([partial(Walker.fill_from, served=likely, powers=p) for p in powers])
@@ -97,7 +97,7 @@ class Walks:
         while self._search.work < end and not self._search.is_over():
             left = (end - self._search.work) / self._sweeps_per_step / NUM_WALKS
             steps = min(max(left, LEAST_TURN), TURN)
-            if not self._search.has_time_for(NUM_WALKS * steps * self._sweeps_per_step):
+            if not self._search.would_fit(NUM_WALKS * steps * self._sweeps_per_step):
                 return
             self._turn += 1
             jobs: list[Job] = []

@@ -196,10 +196,8 @@ def _solve_relaxation(evaluator: NodeEvaluator, node: Node, lack: Lack) -> _Rela
     prices = np.zeros(len(problem.demand), dtype=np.float32)
     if not len(left):
         # Nothing is left to choose: who lacks something pays all it has.
-        return _Relaxed(
-            prices_within(problem.weight, problem.weight), price, np.zeros(0), np.zeros(0)
-        )
-    wanting = np.flatnonzero((problem.weight > 0) & (lack.constant < 1))
+        return _Relaxed(prices_within(lack.weight, lack.weight), price, np.zeros(0), np.zeros(0))
+    wanting = np.flatnonzero((lack.weight > 0) & (lack.constant < 1))
     unit = max(evaluator.room(node), 1e-300)
     column_of = np.full(len(problem.cost), -1, dtype=np.int64)
     column_of[left] = np.arange(len(left))
@@ -223,7 +221,7 @@ def _solve_relaxation(evaluator: NodeEvaluator, node: Node, lack: Lack) -> _Rela
         decided = float(evaluator.fixed.sign[node.served].sum())
         upper.append(problem.max_changes - evaluator.fixed.num_before - decided)
     model = Model(
-        cost=np.concatenate([-price * evaluator.fixed.toll[left], problem.weight[wanting]]),
+        cost=np.concatenate([-price * evaluator.fixed.toll[left], lack.weight[wanting]]),
         lower=np.zeros(len(left) + many),
         upper=np.ones(len(left) + many),
         matrix=by_row(rows, columns, values, len(upper)),
@@ -240,5 +238,5 @@ def _solve_relaxation(evaluator: NodeEvaluator, node: Node, lack: Lack) -> _Rela
     worth = np.zeros(len(left) + many)
     np.add.at(worth, columns, np.abs(values))
     return _Relaxed(
-        prices_within(prices, problem.weight), change, shares[: len(left)], worth[: len(left)]
+        prices_within(prices, lack.weight), change, shares[: len(left)], worth[: len(left)]
     )

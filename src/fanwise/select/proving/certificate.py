@@ -38,12 +38,17 @@ LEAST_PRICE = 1e-10
 
 
 class Stored(NamedTuple):
-    """The numbers of a certificate: prices, sets of topics and their parts, price of a change."""
+    """The numbers of a certificate: prices, sets of topics and their parts, price of a change.
+
+    ``together``: topics whose followers pay together, as in
+    :mod:`fanwise.select.relaxing.together`; None for none.
+    """
 
     prices: Prices
     sets: Sets
     parts: Parts
     change_price: float
+    together: LongArray | None = None
 
 
 def certify(problem: Selection, hints: Hints | None, prefix: str = "") -> Bound:
@@ -52,7 +57,7 @@ def certify(problem: Selection, hints: Hints | None, prefix: str = "") -> Bound:
     Where changes have a price, it is a bound on the objective less that price. Names of tables
     begin with ``prefix``.
     """
-    total = claimed(problem, float(problem.weight.sum()))
+    total = claimed(problem, float(problem.case.weight.sum()))
     rule = {prefix + name: table for name, table in rule_tables("everybody").items()}
     nothing = certify_by_tables(total, rule)
     if hints is None:
@@ -122,14 +127,15 @@ def size_of(tables: dict[str, pa.Table]) -> int:
 def store(problem: Selection, hints: Hints, most: int) -> Stored:
     """Keep the sets with the largest parts of every subscriber that has a price, largest first."""
     indptr = problem.workload.interests.indptr
-    is_worth_it = hints.prices > LEAST_PRICE * problem.weight
+    is_worth_it = (hints.prices > LEAST_PRICE * problem.weight) & (problem.case.weight > 0)
     prices = np.where(is_worth_it, hints.prices, np.float32(0.0))
     sets = np.zeros(len(hints.inequalities.sets), dtype=np.uint8)
     parts = np.zeros((len(prices), most), dtype=np.uint8)
     if most:
         keep_largest(indptr, hints.inequalities.sets, hints.inequalities.parts, prices, sets, parts)
         parts = parts[:, : max(1, int(np.count_nonzero(parts.any(axis=0))))]
-    return Stored(prices, sets, np.ascontiguousarray(parts), hints.change_price)
+    parts = np.ascontiguousarray(parts)
+    return Stored(prices, sets, parts, hints.change_price, hints.together)
 
 
 def tables_of(stored: Stored, *, has_limit: bool) -> dict[str, pa.Table]:
@@ -143,6 +149,8 @@ def tables_of(stored: Stored, *, has_limit: bool) -> dict[str, pa.Table]:
         tables["sets"] = pa.table({"sets": stored.sets})
     if has_limit and stored.change_price > 0:
         tables["changes"] = pa.table({"price": pa.array([stored.change_price], pa.float64())})
+    if stored.together is not None and len(stored.together):
+        tables["together"] = pa.table({"topic": pa.array(stored.together, pa.int32())})
     return tables
 
 
@@ -153,6 +161,7 @@ def value_of(problem: Selection, stored: Stored) -> float:
     parts = stored.parts
     if not parts.shape[1]:
         parts = np.ones((workload.num_subscribers, 1), dtype=np.uint8)
+    pay = np.zeros(workload.num_pairs if stored.together is not None else 0)
     paid = add_certified(
         *workload.interests,
         workload.rates,
@@ -162,13 +171,27 @@ def value_of(problem: Selection, stored: Stored) -> float:
         parts,
         problem.metric == "binary",
         profit,
+        pay,
     )
-    fixed, price = FixedTopics(problem), stored.change_price
+    if stored.together is not None and len(stored.together):
+        _pay_together(problem, stored, pay, profit)
+    fixed, price = FixedTopics(problem, problem.case), stored.change_price
     limit = most_within(problem.limit)
     profit, room, value = fixed.split(profit - price * fixed.toll, limit)
-    value += float(problem.weight.sum()) - paid
+    value += float(problem.case.weight.sum()) - paid
     value += price * ((problem.max_changes or 0) - fixed.toll_before)
     return value + fractional_knapsack(profit, problem.cost, room)
+
+
+def _pay_together(problem: Selection, stored: Stored, pay: FloatArray, profit: FloatArray) -> None:
+    """Lower what some topics bring in to what followers pay that are satisfied together."""
+    from fanwise.select.relaxing.together import most_together, pair_numbers
+
+    chosen = np.zeros(len(profit), dtype=np.bool_)
+    chosen[stored.together] = True
+    price = stored.prices.astype(np.float64)
+    numbers = pair_numbers(problem)
+    most_together(problem, problem.case, pay, price, chosen, numbers, profit)
 
 
 @kernel
@@ -209,10 +232,11 @@ def add_certified(
     parts: Parts,
     is_binary: bool,
     profit: FloatArray,
+    pay: FloatArray,
 ) -> float:
     """Add up what subscribers pay for each topic; return what they pay in all.
 
-    Changes ``profit``.
+    Changes ``profit``, and ``pay`` by what is paid per pair, unless it is empty.
     """
     widest = 0
     for subscriber in range(len(indptr) - 1):
@@ -234,6 +258,8 @@ def add_certified(
         paid += price * (1.0 - constant)
         for i in range(stop - start):
             profit[row[i]] += price * mixed[i]
+            if len(pay):
+                pay[start + i] = price * mixed[i]
     return paid
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.tolerance import most_within
 from fanwise.select.problem import Selection
+from fanwise.select.reach import case_of
 from fanwise.select.relaxing.inequalities import ENOUGH
 from fanwise.select.relaxing.knapsack import FixedTopics, Prices, fractional_knapsack
 
@@ -44,11 +45,14 @@ class Lack(NamedTuple):
     ----------
     constant
         c_v per subscriber.
+    weight
+        w_v per subscriber; 0 for those out of reach (:mod:`fanwise.select.reach`).
     slope
         b_vt per pair; 0 where the topic is decided or the subscriber lacks nothing.
     """
 
     constant: FloatArray
+    weight: FloatArray
     slope: FloatArray
 
 
@@ -57,7 +61,7 @@ class NodeEvaluator:
 
     def __init__(self, problem: Selection) -> None:
         self.problem = problem
-        self.fixed = FixedTopics(problem)
+        self.fixed = FixedTopics(problem, problem.case)
         indptr, self.topics = problem.workload.interests
         self.rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         self._rates = problem.workload.rates[self.topics]
@@ -66,7 +70,7 @@ class NodeEvaluator:
 
     def first(self) -> Node:
         """Return the node of all selections."""
-        return Node(self.problem.is_pinned, self.problem.is_excluded)
+        return Node(self.problem.case.served, self.problem.case.dropped)
 
     def room(self, node: Node) -> float:
         """Return the capacity that the served topics leave."""
@@ -94,13 +98,16 @@ class NodeEvaluator:
             constant = np.where(is_full, 1.0, got / np.where(is_full, 1.0, need))
             slope = np.minimum(self._rates, lack[rows]) / np.where(is_full, 1.0, need)[rows]
         is_decided = is_served | node.dropped[self.topics]
-        return Lack(constant, np.where(is_decided | is_full[rows], 0.0, slope))
+        weight = case_of(self.problem, node.served, node.dropped).weight
+        says_nothing = is_decided | (is_full | (weight <= 0))[rows]
+        return Lack(constant, weight, np.where(says_nothing, 0.0, slope))
 
     def bound(self, node: Node, lack: Lack, prices: Prices, change_price: float) -> float:
         """Return the bound that prices prove for a node that is not empty."""
         problem = self.problem
-        paid = np.where(lack.constant < 1, prices.astype(np.float64), 0.0)
-        value = float(np.sum(problem.weight - paid * (1.0 - lack.constant)))
+        is_paying = (lack.constant < 1) & (lack.weight > 0)
+        paid = np.where(is_paying, prices.astype(np.float64), 0.0)
+        value = float(np.sum(lack.weight - paid * (1.0 - lack.constant)))
         profit = np.zeros(len(problem.cost))
         np.add.at(profit, self.topics, lack.slope * paid[self.rows])
         if change_price > 0:

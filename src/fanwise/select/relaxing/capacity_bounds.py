@@ -31,6 +31,7 @@ from fanwise.progress import SILENT, Progress
 from fanwise.select.bounds import paper_bounds
 from fanwise.select.greedy import Trajectory, greedy_binary
 from fanwise.select.problem import Selection
+from fanwise.select.reach import plain_case
 from fanwise.select.relaxing.covers import plain_inequalities
 from fanwise.select.relaxing.knapsack import fractional_knapsacks
 from fanwise.select.relaxing.relaxation import BOUND_MARGIN, Relaxation
@@ -107,7 +108,7 @@ class Walk(Relaxation):
     """
 
     def __init__(self, problem: Selection, limits: FloatArray) -> None:
-        super().__init__(problem)
+        super().__init__(problem, plain_case(problem))
         self.limits = limits
         self.bounds: FloatArray = np.full(len(limits), self._total)
         self._rooms = most_within(limits)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fanwise.arrays.csr import FloatArray
 from fanwise.select.problem import Selection
+from fanwise.select.reach import Case
 
 Prices = npt.NDArray[np.float32]
 """Per subscriber: what its satisfaction costs, from 0 to its weight."""
@@ -27,7 +28,7 @@ def prices_within(prices: npt.NDArray[np.floating[Any]], weight: FloatArray) -> 
 
 
 class FixedTopics:
-    """Topics with a say of their own: pinned, excluded, served before.
+    """Topics with a say of their own: served or left out in all of a case, served before.
 
     Attributes
     ----------
@@ -39,8 +40,10 @@ class FixedTopics:
         How many topics were served before, and what switching all of them costs.
     """
 
-    def __init__(self, problem: Selection) -> None:
-        self._problem = problem
+    def __init__(self, problem: Selection, case: Case) -> None:
+        self._case = case
+        self._are_any = bool(case.served.any() or case.dropped.any())
+        self._spent = float(problem.cost[case.served].sum())
         was_served = problem.was_served
         if was_served is None:
             was_served = np.zeros(problem.workload.num_topics, dtype=bool)
@@ -51,19 +54,18 @@ class FixedTopics:
 
     def force(self, wish: FloatArray, weight: FloatArray) -> None:
         """Change wished shares and what capacity takes off them, so that fixed topics obey."""
-        if self._problem.has_fixed_topics:
-            wish[self._problem.is_excluded] = 0.0
-            wish[self._problem.is_pinned] = 1.0
-            weight[self._problem.is_pinned] = 0.0
+        if self._are_any:
+            wish[self._case.dropped] = 0.0
+            wish[self._case.served] = 1.0
+            weight[self._case.served] = 0.0
 
     def split(self, profit: FloatArray, limit: float) -> tuple[FloatArray, float, float]:
-        """Return profits of the topics left to choose, the capacity left, the pinned profit."""
-        if not self._problem.has_fixed_topics:
+        """Return profits of the topics left to choose, the capacity left, the served profit."""
+        if not self._are_any:
             return profit, limit, 0.0
-        pinned = self._problem.is_pinned
-        left = np.where(pinned | self._problem.is_excluded, 0.0, profit)
-        room = max(0.0, limit - float(self._problem.cost[pinned].sum()))
-        return left, room, float(profit[pinned].sum())
+        served = self._case.served
+        left = np.where(served | self._case.dropped, 0.0, profit)
+        return left, max(0.0, limit - self._spent), float(profit[served].sum())
 
 
 def fractional_knapsack(profit: FloatArray, cost: FloatArray, limit: float) -> float:

@@ -34,6 +34,7 @@ from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.threads import cut_rows, in_threads
 from fanwise.arrays.tolerance import most_within
 from fanwise.select.problem import Selection
+from fanwise.select.reach import Case
 from fanwise.select.relaxing.inequalities import Coefficients, Inequalities
 from fanwise.select.relaxing.knapsack import FixedTopics, Prices, fractional_knapsack, prices_within
 from fanwise.select.relaxing.relaxation_kernels import (
@@ -50,11 +51,15 @@ BOUND_MARGIN = 1e-10
 
 
 class Hints(NamedTuple):
-    """What a bound follows from: prices, inequalities, and the price of a change."""
+    """What a bound follows from: prices, inequalities, and the price of a change.
+
+    ``together``: topics for which only followers pay that are satisfied together with them.
+    """
 
     prices: Prices
     inequalities: Inequalities
     change_price: float = 0.0
+    together: npt.NDArray[np.int64] | None = None
 
 
 class Relaxation:
@@ -62,6 +67,8 @@ class Relaxation:
 
     Attributes
     ----------
+    case
+        The selections that bounds hold for.
     prices
         u_v, between 0 and the subscriber's weight.
     shares
@@ -78,13 +85,22 @@ class Relaxation:
         changes this is the multiplier of the limit, and every price >= 0 proves a bound.
     """
 
-    def __init__(self, problem: Selection) -> None:
+    def __init__(self, problem: Selection, case: Case | None = None) -> None:
+        """Begin with the dearest prices and nothing served.
+
+        Parameters
+        ----------
+        case
+            The selections to bound; those of the problem if it is None.
+        """
         self.problem = problem
-        self._fixed = FixedTopics(problem)
+        self.case = problem.case if case is None else case
+        self._weight = self.case.weight
+        self._fixed = FixedTopics(problem, self.case)
         self.change_price = problem.price_level
-        self.prices = prices_within(problem.weight, problem.weight)
+        self.prices = prices_within(self._weight, self._weight)
         self._ceiling = self.prices.copy()
-        self._total = float(problem.weight.sum())
+        self._total = float(self._weight.sum())
         self.shares = np.zeros(problem.workload.num_topics)
         self.best = self._total
         self.hints: Hints | None = None

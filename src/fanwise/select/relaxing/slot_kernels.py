@@ -16,6 +16,8 @@ from fanwise.select.relaxing.inequalities import LEAST_SHORTAGE, Rows, Sets, put
 
 Slots = npt.NDArray[np.float32]
 """A number per subscriber and slot."""
+Factors = npt.NDArray[np.float32]
+"""Per pair, what its coefficients are multiplied by."""
 
 OUTSIDE = (2, 4, 8, 16, 32, 64)
 """Sets are tried that leave so many of the topics with the smallest shares out."""
@@ -28,6 +30,7 @@ def move_slot_prices(
     rows: Rows,
     sets: Sets,
     per_event: Slots,
+    factor: Factors,
     shares: FloatArray,
     prices: Slots,
     step: FloatArray,
@@ -51,7 +54,7 @@ def move_slot_prices(
         start, stop = indptr[subscriber], indptr[subscriber + 1]
         got[:] = 0.0
         for i in range(start, stop):
-            share = shares[interests[i]]
+            share = shares[interests[i]] * factor[i]
             if share > 0.0:
                 rate = rates[interests[i]]
                 for k in range(many):
@@ -65,7 +68,13 @@ def move_slot_prices(
         for k in range(many):
             moved[subscriber, k] = wish[k]
         add_paid(
-            rows, sets[start:stop], per_event[subscriber], moved[subscriber], subscriber, profit
+            rows,
+            sets[start:stop],
+            per_event[subscriber],
+            factor[start:stop],
+            moved[subscriber],
+            subscriber,
+            profit,
         )
 
 
@@ -74,6 +83,7 @@ def add_paid(
     rows: Rows,
     sets: Sets,
     per_event: npt.NDArray[np.float32],
+    factor: Factors,
     prices: npt.NDArray[np.float32],
     subscriber: int,
     profit: FloatArray,
@@ -89,7 +99,8 @@ def add_paid(
         for i in range(len(sets)):
             if not sets[i] >> k & 1:
                 topic = rows.interests[start + i]
-                profit[topic] += prices[k] * min(1.0, rows.rates[topic] * per_event[k])
+                slope = min(1.0, rows.rates[topic] * per_event[k])
+                profit[topic] += prices[k] * slope * factor[i]
 
 
 @kernel
@@ -97,6 +108,7 @@ def add_all_paid(
     rows: Rows,
     sets: Sets,
     per_event: Slots,
+    factor: Factors,
     prices: Slots,
     first: int,
     last: int,
@@ -107,8 +119,16 @@ def add_all_paid(
     Changes ``profit``.
     """
     for subscriber in range(first, last):
-        own = sets[rows.indptr[subscriber] : rows.indptr[subscriber + 1]]
-        add_paid(rows, own, per_event[subscriber], prices[subscriber], subscriber, profit)
+        start, stop = rows.indptr[subscriber], rows.indptr[subscriber + 1]
+        add_paid(
+            rows,
+            sets[start:stop],
+            per_event[subscriber],
+            factor[start:stop],
+            prices[subscriber],
+            subscriber,
+            profit,
+        )
 
 
 @kernel

@@ -26,12 +26,14 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.threads import in_threads
 from fanwise.select.problem import Selection
+from fanwise.select.reach import Case
 from fanwise.select.relaxing.covers import rows_of
 from fanwise.select.relaxing.inequalities import Inequalities
 from fanwise.select.relaxing.knapsack import fractional_knapsack, prices_within
 from fanwise.select.relaxing.relaxation import BOUND_MARGIN, Hints, Relaxation
 from fanwise.select.relaxing.relaxation_kernels import project_shares
 from fanwise.select.relaxing.slot_kernels import (
+    Factors,
     Slots,
     add_all_paid,
     move_slot_prices,
@@ -46,8 +48,8 @@ MOST_PART = 255
 class SlotRelaxation(Relaxation):
     """Prices of several inequalities a subscriber, and shares; see :class:`Relaxation`."""
 
-    def __init__(self, problem: Selection) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Selection, case: Case | None = None) -> None:
+        super().__init__(problem, case)
         made = Inequalities.unfilled(problem)
         subscribers, many = made.parts.shape
         self._covers = rows_of(problem)
@@ -56,6 +58,7 @@ class SlotRelaxation(Relaxation):
         need = self._covers.demand
         self._per_event: Slots = np.zeros((subscribers, many), dtype=np.float32)
         self._per_event[:, 0] = np.divide(1.0, need, out=np.zeros(subscribers), where=need > 0)
+        self._factor: Factors = np.ones(len(self._sets), dtype=np.float32)
         self._slots: Slots = np.zeros((subscribers, many), dtype=np.float32)
         self._slots[:, 0] = self._ceiling
         self._profit = self._paid(self._slots)
@@ -69,7 +72,7 @@ class SlotRelaxation(Relaxation):
             return open_slots(
                 self._covers,
                 self._mean_shares(),
-                self.problem.weight,
+                self._weight,
                 *piece,
                 self._widest,
                 self._sets,
@@ -101,7 +104,7 @@ class SlotRelaxation(Relaxation):
         """Prove a bound with the prices, and with their average; go on from the better."""
         bound = self._prove(self._slots, self._profit)
         if self._count > 1:
-            mean: Slots = (self._sum_of_slots / self._count).astype(np.float32)
+            mean = self._mean_slots()
             profit = self._paid(mean)
             proven = self._prove(mean, profit)
             if proven < bound:
@@ -126,7 +129,7 @@ class SlotRelaxation(Relaxation):
         share = np.divide(slots, largest, out=np.zeros_like(slots), where=largest > 0)
         parts = np.floor(share * MOST_PART + 0.5).astype(np.uint8)
         parts[largest[:, 0] <= 0, 0] = 1
-        prices = prices_within(slots.sum(axis=1, dtype=np.float64), self.problem.weight)
+        prices = prices_within(slots.sum(axis=1, dtype=np.float64), self._weight)
         empty = np.empty(0, dtype=np.float32)
         return Hints(prices, Inequalities(self._sets.copy(), parts, empty, empty))
 
@@ -134,6 +137,21 @@ class SlotRelaxation(Relaxation):
         self._count = 0
         self._sum_of_slots = np.zeros_like(self._slots, dtype=np.float64)
         self._sum_of_shares = np.zeros_like(self.shares)
+
+    def _take_over(self, other: SlotRelaxation) -> None:
+        """Go on from where another relaxation of the same case is."""
+        self._sets, self._per_event = other._sets.copy(), other._per_event.copy()
+        self._slots, self.shares = other._slots.copy(), other.shares.copy()
+        self._theta, self.best, self.hints = other._theta, other.best, other.hints
+        self._profit = self._paid(self._slots)
+        self._restart()
+        self._size_steps()
+
+    def _mean_slots(self) -> Slots:
+        if not self._count:
+            return self._slots
+        mean: Slots = (self._sum_of_slots / self._count).astype(np.float32)
+        return mean
 
     def _mean_shares(self) -> FloatArray:
         return self._sum_of_shares / self._count if self._count else self.shares
@@ -145,7 +163,7 @@ class SlotRelaxation(Relaxation):
             sum_slots(self._covers, self._sets, self._per_event, piece[0], piece[1], largest)
 
         in_threads(work, self._rows)
-        self._slot_step = self.problem.weight / np.maximum(largest, 1e-3)
+        self._slot_step = self._weight / np.maximum(largest, 1e-3)
         used: Slots = (self._per_event > 0) * self._ceiling[:, None]
         self._share_step = 1 / np.maximum(self._paid(used), 1e-3)
 
@@ -156,10 +174,11 @@ class SlotRelaxation(Relaxation):
                 self._covers,
                 self._sets,
                 self._per_event,
+                self._factor,
                 self.shares,
                 self._slots,
                 self._slot_step,
-                self.problem.weight,
+                self._weight,
                 *piece,
                 moved,
                 profit,
@@ -171,7 +190,9 @@ class SlotRelaxation(Relaxation):
     def _paid(self, slots: Slots) -> FloatArray:
         def work(piece: tuple[int, int]) -> FloatArray:
             profit = np.zeros(len(self.shares))
-            add_all_paid(self._covers, self._sets, self._per_event, slots, *piece, profit)
+            add_all_paid(
+                self._covers, self._sets, self._per_event, self._factor, slots, *piece, profit
+            )
             return profit
 
         return _added(in_threads(work, self._rows))

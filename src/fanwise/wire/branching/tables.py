@@ -76,6 +76,8 @@ def build_tables(arrays: WiringArrays, order: LongArray) -> BranchingTables:
     capacity = most_within(arrays.capacity)
     _, prices = price_brokers(arrays.demand, arrays.access, capacity)
     cost = demand[:, None] * arrays.access[order]
+    if len(arrays.allowed):
+        cost[~arrays.allowed[order]] = np.inf
     priced = cost + demand[:, None] * prices
     taken_off = priced_capacity(prices, capacity)
     rates = np.zeros((len(order) + 1, arrays.num_channels))

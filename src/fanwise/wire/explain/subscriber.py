@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fanwise.planning.explanation import MOST_LISTED, find_name, finite
+from fanwise.wire.arrays import may_take
 from fanwise.wire.explain.facts import Choice, SubscriberFacts
 from fanwise.wire.explain.reasons import REASONS, WORDS, find_reasons, slack_of
 from fanwise.wire.move_costs import changes_by_moving
@@ -50,7 +51,8 @@ def choices_of(problem: Wiring, state: State, user: int) -> list[Choice]:
     own = int(state.broker_of_user[user])
     changes = changes_by_moving(arrays, state, user)
     access = arrays.demand[user] * (arrays.access[user] - arrays.access[user, own])
-    order = [own, *(b for b in np.argsort(changes, kind="stable").tolist() if b != own)]
+    others = (b for b in np.argsort(changes, kind="stable").tolist() if b != own)
+    order = [own, *(b for b in others if may_take(arrays, user, b))]
     return [
         Choice(
             broker=str(names[b]),

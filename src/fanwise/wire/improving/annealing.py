@@ -49,16 +49,23 @@ class Annealing:
         Users of like interests next to each other.
     random
         Draws the changes.
+    longer
+        How many times as many changes as usual.
     """
 
     def __init__(
-        self, arrays: WiringArrays, start: IntArray, order: LongArray, random: np.random.Generator
+        self,
+        arrays: WiringArrays,
+        start: IntArray,
+        order: LongArray,
+        random: np.random.Generator,
+        longer: float = 1.0,
     ) -> None:
         self.arrays, self._order, self._random = arrays, order, random
         self.state = make_state(arrays, start)
         self._ruin = make_ruin(self.state, MOST_DETACHED)
         self._unit = self.state.cost / max(arrays.num_users, 1)
-        self._most = most_changes(arrays.num_users)
+        self._most = longer * most_changes(arrays.num_users)
         self._num_batches = 0
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.tolerance import fits
-from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.arrays import WiringArrays, may_take
 from fanwise.wire.migration import LEAST_GAIN
 from fanwise.wire.spanning_trees import grow_tree, weighted_cost
 from fanwise.wire.state import ACCESS, CORE, State
@@ -35,6 +35,8 @@ def sum_access(arrays: WiringArrays, state: State) -> FloatArray:
         if broker >= 0:
             for b in range(count):
                 sums[broker, b] += arrays.demand[user] * arrays.access[user, b]
+                if not may_take(arrays, user, b):
+                    sums[broker, b] = np.inf
     return sums
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.tolerance import fits, most_within
-from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.arrays import WiringArrays, may_take
 from fanwise.wire.packing import cheapest_with_room
 
 MOST_SAMPLED = 5000
@@ -111,6 +111,8 @@ def fill_in_order(
             at += 1
         if at == len(brokers):
             break
+        if not may_take(arrays, user, brokers[at]):
+            continue
         chosen[user] = brokers[at]
         load[brokers[at]] += arrays.demand[user]
     for user in users:

@@ -7,7 +7,7 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.tolerance import fits
-from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.arrays import WiringArrays, may_take
 from fanwise.wire.improving.work_counts import moving_work, pricing_work
 from fanwise.wire.migration import LEAST_GAIN, cheapest_move
 from fanwise.wire.move_costs import price_move, price_moves
@@ -71,7 +71,8 @@ def swap_user(arrays: WiringArrays, state: State, user: int, work: FloatArray) -
     price_moves(arrays, state, user, 0, len(state.load))
     target, gain = -1, enough
     for b in range(len(state.load)):
-        if b != home and state.changes[b] < gain and not has_room(arrays, state, user, b):
+        is_full = may_take(arrays, user, b) and not has_room(arrays, state, user, b)
+        if b != home and state.changes[b] < gain and is_full:
             target, gain = b, state.changes[b]
     if target < 0:
         return False
@@ -108,6 +109,8 @@ def cheapest_exchange(
         if not fits(state.load[target] + more, arrays.capacity[target]):
             continue
         if not fits(state.load[home] - more, arrays.capacity[home]):
+            continue
+        if not may_take(arrays, other, home):
             continue
         cost = arrays.demand[other] * (arrays.access[other, home] - arrays.access[other, target])
         if cost < least and not is_among(tried, other):

@@ -16,7 +16,7 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray, IntArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.tolerance import most_within
-from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.arrays import WiringArrays, may_take
 from fanwise.wire.packing import roomiest
 from fanwise.wire.proving.access_prices import Choices, choose_brokers, price_brokers
 
@@ -56,8 +56,9 @@ def pack_in_order(arrays: WiringArrays, order: LongArray, prices: FloatArray) ->
         for b in range(len(load)):
             price = arrays.access[user, b] + prices[b]
             limit = most_within(arrays.capacity[b])
-            if price < least and load[b] + arrays.demand[user] <= limit:
+            fits_in = load[b] + arrays.demand[user] <= limit
+            if price < least and fits_in and may_take(arrays, user, b):
                 best, least = b, price
-        chosen[user] = best if best >= 0 else roomiest(arrays, load)
+        chosen[user] = best if best >= 0 else roomiest(arrays, load, user)
         load[chosen[user]] += arrays.demand[user]
     return chosen

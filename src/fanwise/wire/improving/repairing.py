@@ -9,7 +9,7 @@ import numpy as np
 from fanwise.arrays.csr import FloatArray, LongArray
 from fanwise.arrays.jit import kernel
 from fanwise.arrays.tolerance import RELATIVE_TOLERANCE, fits, most_within
-from fanwise.wire.arrays import WiringArrays
+from fanwise.wire.arrays import WiringArrays, may_take
 from fanwise.wire.migration import redirect
 from fanwise.wire.state import State, apply_move, is_overloaded
 
@@ -57,6 +57,8 @@ def swap_out(arrays: WiringArrays, state: State) -> bool:
             if target == home or less <= RELATIVE_TOLERANCE * excess:
                 continue
             if not fits(state.load[target] + less, arrays.capacity[target]):
+                continue
+            if not (may_take(arrays, one, target) and may_take(arrays, two, home)):
                 continue
             taken = min(less, excess)
             # Of swaps that take away as much, the one that fills the other broker least.

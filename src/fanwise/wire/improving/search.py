@@ -34,6 +34,8 @@ class WiringSearch(Search[IntArray]):
         What is asked, and its array form.
     order
         Users with most traffic first: the order in which they move, as in migration.
+    is_timed
+        Whether time alone ends the search, and not the work.
     is_large
         Whether there are too many users to look at all of them again and again.
     total_work
@@ -50,7 +52,9 @@ class WiringSearch(Search[IntArray]):
         reserve: float,
         is_large: bool,
     ) -> None:
-        limits = limits_of(run, work=work, reserve=reserve)
+        has_effort = run.settings.get("effort", 1.0) != 1.0
+        self.is_timed = run.time_limit is not None and not has_effort
+        limits = limits_of(run, work=None if self.is_timed else work, reserve=reserve)
         super().__init__(
             run, step, "min", limits, unit="cost", find_bound=lambda: problem.prove_within(run)
         )

@@ -94,11 +94,12 @@ def exchange_brokers(search: WiringSearch) -> None:
             misses = 0
 
 
-def anneal(search: WiringSearch, order: LongArray) -> None:
+def anneal(search: WiringSearch, order: LongArray, longer: float = 1.0) -> None:
     """Detach and attach a few users at a time, among the brokers in use where that is possible.
 
     The heat falls with the changes that are made, the work that is done, or the time that has
-    passed since the start of the stage, whichever is furthest.
+    passed since the start of the stage, whichever is furthest. Changes and work are so many times
+    longer than usual.
     """
     arrays = search.arrays
     brokers = np.arange(arrays.num_brokers, dtype=np.int32)
@@ -108,9 +109,11 @@ def anneal(search: WiringSearch, order: LongArray) -> None:
         brokers = np.unique(search.answer)
         arrays = keep_brokers(arrays, brokers)
     start = np.searchsorted(brokers, search.answer).astype(np.int32)
-    annealing = Annealing(arrays, start, order, search.run.random())
+    # The same changes in another order of heat would seldom lead elsewhere.
+    random = np.random.default_rng([search.run.seed, round(longer)]) if longer > 1 else None
+    annealing = Annealing(arrays, start, order, random or search.run.random(), longer)
     left = ANNEALED_UP_TO * search.total_work - search.work
-    work = max(left, LEAST_ANNEALING * search.total_work)
+    work = longer * max(left, LEAST_ANNEALING * search.total_work)
     used_before, done = min(search.share_used(), 1.0 - 1e-9), 0.0
     try:
         while done < 1.0 and not search.is_over():

@@ -1,7 +1,7 @@
 """Certificates of wirings: the tables from which anyone can work out the bound again.
 
 Four kinds, told apart by their tables: prices on brokers with radii of trees; the same with parts
-of the core by which subscribers gather; prices by the publisher's broker with weights of users; and
+of the core by which subscribers gather; prices of pairs of users by their brokers, with rounds; and
 a search, as the order of users and a bit for each node. See :mod:`fanwise.wire.verify_proof` for
 what they prove.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fanwise.wire.bounds import BoundParts, Duals
     from fanwise.wire.branching.branch_and_bound import BranchAndBound
     from fanwise.wire.problem import Wiring
-    from fanwise.wire.proving.publishing_bound import Publishing
+    from fanwise.wire.proving.pairs_bound import Pairs
 
 
 def prove(problem: Wiring, run: Run) -> Bound:
@@ -46,8 +46,8 @@ def prove_by_prices(parts: BoundParts) -> Bound:
 
 def price_tables(duals: Duals) -> dict[str, pa.Table]:
     """Return the tables of a proof by prices."""
-    if duals.publishing is not None:
-        return publishing_tables(duals.publishing)
+    if duals.pairs is not None:
+        return tables_of_pairs(duals.pairs, duals.prices)
     broker, size = np.nonzero(duals.radii)
     order = np.lexsort((broker, size))
     broker, size = broker[order], size[order]
@@ -67,32 +67,17 @@ def price_tables(duals: Duals) -> dict[str, pa.Table]:
     return tables
 
 
-def publishing_tables(found: Publishing) -> dict[str, pa.Table]:
-    """Return the tables of a proof by what it costs to publish.
-
-    Own prices of a pair that are all 0 are told by one of them.
-    """
-    weighted = np.flatnonzero(found.weights != 1)
+def tables_of_pairs(found: Pairs, prices: FloatArray) -> dict[str, pa.Table]:
+    """Return the tables of a proof by what pairs of users cost."""
     root, broker = np.nonzero(found.ways)
-    is_told = found.own > 0
-    is_told[~is_told.any(axis=1), :1] = True
-    pair, priced = np.nonzero(is_told)
     return {
-        "prices": table_of_prices(found.prices),
-        "weights": pa.table(
-            {"subscriber": weighted.astype(np.int32), "weight": found.weights[weighted]}
-        ),
+        "prices": table_of_prices(prices),
         "ways": pa.table({
             "root": root.astype(np.int32),
             "broker": broker.astype(np.int32),
             "price": found.ways[root, broker],
         }),
-        "own": pa.table({
-            "subscriber": found.own_of[pair, 0],
-            "root": found.own_of[pair, 1],
-            "broker": priced.astype(np.int32),
-            "price": found.own[pair, priced],
-        }),
+        "pairs": pa.table({"rounds": np.array([found.rounds], dtype=np.int32)}),
     }  # fmt: skip
 
 

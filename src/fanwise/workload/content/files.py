@@ -19,7 +19,7 @@ from fanwise.workload.content.model import (
     ContentWorkload,
     PublishRates,
 )
-from fanwise.workload.files import ParquetTable, local_path
+from fanwise.workload.files import ParquetTable, local_path, output_path
 from fanwise.workload.folders import atomic_folder
 from fanwise.workload.headers import (
     CONTENT_FORMAT,
@@ -238,7 +238,7 @@ def write_content_workload(
     workload: ContentWorkload, path: str | Path, *, overwrite: bool = False
 ) -> None:
     """Write a workload so that the folder appears whole or not at all."""
-    with atomic_folder(local_path(path), WORKLOAD, overwrite=overwrite) as folder:
+    with atomic_folder(output_path(path), WORKLOAD, overwrite=overwrite) as folder:
         for name, columns in content_tables(workload).items():
             pq.write_table(pa.table(columns), folder / f"{name}.parquet", compression="snappy")
         header = json_text(content_header(workload))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fanwise.errors import WorkloadError
-from fanwise.workload.files import ParquetTable, local_path
+from fanwise.workload.files import ParquetTable, local_path, output_path
 from fanwise.workload.folders import atomic_folder
 from fanwise.workload.headers import (
     TOPIC_FORMAT,
@@ -84,7 +84,7 @@ def read_columns(topics: ParquetTable, subscribers: ParquetTable) -> dict[str, A
 
 def write_workload(workload: TopicWorkload, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a workload so that the folder appears whole or not at all."""
-    with atomic_folder(local_path(path), WORKLOAD, overwrite=overwrite) as folder:
+    with atomic_folder(output_path(path), WORKLOAD, overwrite=overwrite) as folder:
         write_tables(workload, folder)
 
 
