@@ -1,5 +1,9 @@
 """fanwise plans publish/subscribe systems, and proves how good the plans are.
 
+A workload is what is published and who wants it: ``TopicWorkload``, ``ContentWorkload``. A problem
+is a question about it: ``Selection``, ``Provisioning``, ``Connection``, ``Assignment``, ``Wiring``.
+``problem.solve()`` gives a ``Plan`` with a proven bound; ``compare`` puts algorithms side by side.
+
 Heavy parts load on first use: ``import fanwise`` itself is quick.
 """
 
@@ -13,6 +17,7 @@ from fanwise._version import __version__
 if TYPE_CHECKING:
     from fanwise.assign.problem import Assignment
     from fanwise.connect.problem import Connection
+    from fanwise.planning.compare import compare
     from fanwise.planning.plan import Plan, read_plan
     from fanwise.provision.problem import Provisioning
     from fanwise.select.problem import Selection
@@ -30,6 +35,7 @@ _HOMES = {
     "Selection": "fanwise.select.problem",
     "TopicWorkload": "fanwise.workload.topic",
     "Wiring": "fanwise.wire.problem",
+    "compare": "fanwise.planning.compare",
     "read_plan": "fanwise.planning.plan",
     "read_workload": "fanwise.workload.reading",
     "write_workload": "fanwise.workload.reading",
@@ -45,6 +51,7 @@ __all__ = [
     "TopicWorkload",
     "Wiring",
     "__version__",
+    "compare",
     "read_plan",
     "read_workload",
     "write_workload",

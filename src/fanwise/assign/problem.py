@@ -56,6 +56,20 @@ class Assignment(Problem):
     ----------
     A. Yu, P. Agarwal, J. Yang: Subscriber assignment for wide-area content-based publish/subscribe.
     IEEE ICDE 2011.
+
+    Examples
+    --------
+    >>> import fanwise as fw
+    >>> workload = fw.ContentWorkload.from_arrays(
+    ...     lo=[[0, 0], [5, 5]], hi=[[2, 2], [9, 9]],  # what ann and bob want
+    ...     positions=[[0, 0], [10, 0]], broker_positions=[[1, 0], [9, 0]],
+    ...     subscriber_names=["ann", "bob"], broker_names=["west", "east"],
+    ...     publisher=[5, 0], parent=[-1, -1], share=[0.5, 0.5],
+    ... )
+    >>> fw.Assignment(workload, lbf=1.0, lbf_max=1.0).solve("closest").to_pandas()
+      subscriber broker
+    0        ann   west
+    1        bob   east
     """
 
     workload: ContentWorkload

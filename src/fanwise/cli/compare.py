@@ -81,20 +81,9 @@ def compare(
 
 
 def _show(comparison: Comparison) -> None:
-    objective = find_family(comparison.problem).objective
-    rows = [
-        (
-            plan.algorithm,
-            objective.write(plan.objective),
-            objective.write(comparison.bound_for(plan)),
-            console.percent(comparison.gap(plan)),
-            f"{plan.seconds['solve']:.2f}",
-            plan.feasible,
-        )
-        for plan in comparison.plans
-    ]
-    title = objective.title(comparison.parameters)
-    columns = ("algorithm", title, "best bound", "gap to it", "seconds", "feasible")
+    from fanwise.planning.showing import comparison_cells
+
+    columns, rows = comparison_cells(comparison)
     terminal = console.out()
     terminal.print(console.table(f"{comparison.problem}: best first", columns, rows))
     for name, reason in comparison.skipped.items():

@@ -81,7 +81,7 @@ def explain(
         open_both(workload, plan, progress) as (loaded, found),
         progress.step("explaining"),
     ):
-        explanation = found.explain(loaded, **about)
+        explanation = found.explain(None, loaded, **about)
     if as_json:
         console.print_json({"plan": found.id, **explanation.facts})
         return

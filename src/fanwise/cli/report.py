@@ -9,7 +9,6 @@ import typer
 
 from fanwise.cli import console
 from fanwise.cli.options import Json, Overwrite
-from fanwise.errors import VerificationError
 
 
 def register(app: typer.Typer) -> None:
@@ -44,32 +43,19 @@ def report(
     Example: [bold]fanwise report --workload spotify/ plan/ --out report.html[/bold]
     """
     from fanwise.planning.plan import read_plan
-    from fanwise.report.page import PAGE, Report
-    from fanwise.report.plans import overview_section, plan_section
-    from fanwise.report.workloads import content_section, workload_section
-    from fanwise.workload.content import ContentWorkload
+    from fanwise.report.page import PAGE
+    from fanwise.report.writing import build_report, refuse_failures
     from fanwise.workload.folders import refuse_existing
     from fanwise.workload.reading import read_workload
-    from fanwise.workload.topic.statistics import workload_statistics
 
     refuse_existing(out, PAGE, overwrite=overwrite, inputs=[workload, *(plans or ())])
     with console.progress() as progress:
         with progress.step("Reading"):
             loaded = read_workload(workload)
             read = [read_plan(path, loaded) for path in plans or ()]
-        page = Report(title, subtitle=f"Workload {workload}")
-        if isinstance(loaded, ContentWorkload):
-            with progress.step("Statistics"):
-                page.add(content_section(loaded))
-        else:
-            statistics = workload_statistics(loaded, progress=progress)
-            page.add(workload_section(loaded, statistics))
-        if len(read) > 1:
-            page.add(overview_section(read))
-        with progress.step("Verifying and drawing plans", total=len(read)) as step:
-            for plan in read:
-                page.add(plan_section(plan, loaded))
-                step.advance()
+        page = build_report(
+            loaded, read, title=title, subtitle=f"Workload {workload}", progress=progress
+        )
         with progress.step("Writing the page"):
             page.save(out, overwrite=overwrite)
     if json:
@@ -77,5 +63,4 @@ def report(
         console.print_json(result)
     else:
         console.out().print(f"wrote {out}", markup=False)
-    if page.failures:
-        raise VerificationError(f"{out}: {len(page.failures)} failed; {page.failures[0]}")
+    refuse_failures(page, out)

@@ -12,7 +12,7 @@ from fanwise.planning.parameter import Parameter
 
 if TYPE_CHECKING:
     from fanwise.planning.problem import Problem
-    from fanwise.planning.sweep import Point, Sweep
+    from fanwise.planning.sweep import Sweep
 
 
 def as_json(result: Sweep, problem: Problem, axes: list[str], out: Path | None) -> dict[str, Any]:
@@ -34,26 +34,10 @@ def as_json(result: Sweep, problem: Problem, axes: list[str], out: Path | None) 
 
 def show(result: Sweep, family: Family, varied: Sequence[Parameter], objective: str) -> None:
     """Print a table for people."""
-    shown = [metric for metric in family.metrics if metric.in_curves and metric.in_tables]
-    amount = family.objective.write
-    rows = []
-    for point in result.points:
-        cells: list[Any] = [_setting(point, parameter) for parameter in varied]
-        cells += [metric.write(point.metrics[metric.name]) for metric in shown]
-        cells += [amount(point.value), amount(point.bound)]
-        missing = "no plan" if point.value is None else "breaks a limit"
-        cells += [console.percent(point.gap), point.is_exact if point.feasible else missing]
-        rows.append(cells)
-    named = (parameter.label for parameter in varied)
-    middle = (metric.label for metric in shown)
-    columns = (*named, *middle, objective, "bound", "gap", "exact")
+    from fanwise.planning.showing import sweep_cells
+
+    columns, rows = sweep_cells(result.points, family, varied, objective)
     console.out().print(console.table(f"{family.name}: what if", columns, rows))
-
-
-def _setting(point: Point, parameter: Parameter) -> str:
-    percent = point.parameters.get(f"{parameter.name}_percent")
-    value = point.parameters[parameter.name]
-    return parameter.write(value) if percent is None else f"{percent:g}%"
 
 
 def write(

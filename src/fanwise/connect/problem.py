@@ -75,6 +75,15 @@ class Connection(Problem):
     ----------
     C. Chen, Y. Tock, H.-A. Jacobsen: Overlay design for topic-based publish/subscribe under node
     degree constraints. IEEE ICDCS 2016.
+
+    Examples
+    --------
+    >>> import fanwise as fw
+    >>> friends = [("ann", "bob"), ("bob", "cy"), ("cy", "ann")]
+    >>> workload = fw.TopicWorkload.from_edges(friends, mutual=True)
+    >>> plan = fw.Connection(workload, max_edges=1).solve("gpa")
+    >>> plan.to_pandas().shape  # one link, from u to v
+    (1, 2)
     """
 
     workload: TopicWorkload

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from fanwise.errors import ParameterError
 from fanwise.planning.families import find_family
 from fanwise.planning.family import Algorithm, Sense
-from fanwise.planning.plan import Plan, certified_gap
+from fanwise.planning.plan import Plan, as_pandas, certified_gap
 from fanwise.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -55,6 +57,39 @@ class Comparison:
     def gap(self, plan: Plan) -> float | None:
         """Return how far a plan can be from the optimum, by the tightest bound for it."""
         return certified_gap(plan.objective, self.bound_for(plan), is_feasible=plan.feasible)
+
+    @property
+    def best(self) -> Plan:
+        """The first plan."""
+        return self.plans[0]
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each plan, the best first."""
+        rows = [
+            {
+                "algorithm": plan.algorithm,
+                "objective": plan.objective,
+                "best_bound": self.bound_for(plan),
+                "gap": self.gap(plan),
+                "seconds": plan.seconds["solve"],
+                "feasible": plan.feasible,
+            }
+            for plan in self.plans
+        ]
+        return pa.Table.from_pylist(rows)
+
+    def to_pandas(self) -> Any:
+        """Return the same as a pandas frame."""
+        return as_pandas(self.to_arrow())
+
+    def __repr__(self) -> str:
+        names = ", ".join(plan.algorithm for plan in self.plans)
+        return f"Comparison({self.problem}, best first: {names})"
+
+    def _repr_html_(self) -> str:
+        from fanwise.planning.showing import comparison_as_html
+
+        return comparison_as_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the plans' tables as JSON.
@@ -111,6 +146,19 @@ def compare(
         refuses this problem; others that refuse it are listed as skipped.
     InfeasibleError
         When no plan at all exists.
+
+    Examples
+    --------
+    >>> import fanwise as fw
+    >>> workload = fw.TopicWorkload.from_edges(
+    ...     [("ann", "rock"), ("ann", "jazz"), ("bob", "jazz")], rate={"rock": 30, "jazz": 10}
+    ... )
+    >>> question = fw.Selection(workload, tau=10, capacity=20)
+    >>> comparison = fw.compare(question, ["greedy", "cheapest"])
+    >>> comparison.to_pandas()[["algorithm", "objective", "best_bound"]]
+      algorithm  objective  best_bound
+    0    greedy        2.0         2.0
+    1  cheapest        2.0         2.0
     """
     family = find_family(problem.family)
     skipped: dict[str, str] = {}

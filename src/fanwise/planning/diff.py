@@ -54,6 +54,18 @@ class PlanDiff:
     def is_empty(self) -> bool:
         return not self.parameters and all(table.is_empty for table in self.tables)
 
+    def __repr__(self) -> str:
+        counts = [
+            f"{table.name} -{len(table.removed)} +{len(table.added)} ~{len(table.changed_after)}"
+            for table in self.tables
+        ]
+        return f"PlanDiff({self.after.problem}: {', '.join(counts)})"
+
+    def _repr_html_(self) -> str:
+        from fanwise.planning.showing import diff_as_html
+
+        return diff_as_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return counts and values as JSON."""
         return {

@@ -62,6 +62,43 @@ class Explanation:
         """Return an explanation whose facts are a dataclass."""
         return cls(asdict(facts), passages)
 
+    def __str__(self) -> str:
+        from fanwise.planning.showing import explanation_in_words
+
+        return explanation_in_words(self)
+
+    def _repr_html_(self) -> str:
+        from fanwise.planning.showing import explanation_as_html
+
+        return explanation_as_html(self)
+
+
+def find_kind(workload: Any, item: str | int, kinds: Sequence[str]) -> dict[str, str | int]:
+    """Return what kind of item is meant, and the item; names that fit two kinds are refused.
+
+    Parameters
+    ----------
+    kinds
+        Those of which the family explains single items.
+    """
+    if isinstance(item, int) and "machine" in kinds:
+        return {"machine": item}
+    named = [kind for kind in kinds if hasattr(workload, f"{kind}_names")]
+    name = str(item)
+    found = [
+        kind for kind in named if pc.index(getattr(workload, f"{kind}_names"), name).as_py() >= 0
+    ]
+    if len(found) > 1:
+        ways = " or ".join(f"{kind}={name!r}" for kind in found)
+        raise InputError(f"{name!r} is the name of a {' and of a '.join(found)}; give {ways}.")
+    if not found and len(named) > 1:
+        ways = " or ".join(f"{kind}={name!r}" for kind in named)
+        raise InputError(
+            f"{name!r} is neither a {' nor a '.join(named)} of the workload; for names like it, "
+            f"ask for {ways}."
+        )
+    return {(found or named)[0]: name}  # of a name that is not there, the family names alike ones
+
 
 def find_topic(workload: TopicWorkload, name: str) -> int:
     """Return the id of a topic, or suggest names like it."""

@@ -20,6 +20,9 @@ DESCRIPTIONS: Mapping[str, str] = {
     "wire": "fanwise.wire.description:DESCRIPTION",
 }
 
+REPORT = "fanwise.report.writing:write_report"
+"""What writes plans as a page: reports stand above planning, so they are resolved on use."""
+
 
 class Families(Mapping[str, Family]):
     """Families by name, each loaded when it is looked up."""

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,8 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fanwise._version import __version__
-from fanwise.errors import ParameterError, PlanError, WorkloadError
-from fanwise.planning.families import FAMILIES, find_family
+from fanwise.errors import (
+    MissingDependencyError,
+    ParameterError,
+    PlanError,
+    WorkloadError,
+)
+from fanwise.planning.families import FAMILIES, REPORT, find_family
 from fanwise.planning.family import load
 from fanwise.planning.identity import plan_id
 from fanwise.planning.outputs import PLAN
@@ -27,6 +33,7 @@ from fanwise.workload.headers import read_json
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from fanwise.planning.diff import PlanDiff
     from fanwise.planning.explanation import Explanation
     from fanwise.planning.verify import Verification
     from fanwise.workload.topic import TopicWorkload
@@ -47,7 +54,9 @@ def certified_gap(objective: float, bound: float | None, *, is_feasible: bool) -
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A decision with its certificate.
+    """A decision with its certificate; made by ``solve`` of a problem, or read by ``read_plan``.
+
+    :meth:`to_pandas` and :meth:`to_arrow` give the decision with names, :attr:`tables` with ids.
 
     Attributes
     ----------
@@ -70,6 +79,24 @@ class Plan:
     warnings
         What a reader must know before the numbers, by a short code: ``empty-question``,
         ``no-useful-bound``.
+
+    Examples
+    --------
+    >>> import fanwise as fw
+    >>> workload = fw.TopicWorkload.from_edges(
+    ...     [("ann", "rock"), ("ann", "jazz"), ("bob", "jazz")], rate={"rock": 30, "jazz": 10}
+    ... )
+    >>> plan = fw.Selection(workload, tau=10, capacity=20).solve("greedy")
+    >>> plan
+    Plan(select by greedy: satisfied subscribers 2, at most 2 possible, gap 0%)
+    >>> plan.verify().holds
+    True
+    >>> plan.to_pandas()[["topic", "served"]]
+      topic  served
+    0  jazz    True
+    1  rock   False
+    >>> print(plan.explain("jazz"))  # doctest: +ELLIPSIS
+    jazz: ...
     """
 
     problem: str
@@ -139,21 +166,102 @@ class Plan:
         """Draw the family's main picture of this plan."""
         return next(iter(self.figures(workload).values()))
 
-    def explain(self, workload: TopicWorkload | None = None, **about: str | int) -> Explanation:
+    def explain(
+        self,
+        item: TopicWorkload | str | int | None = None,
+        workload: TopicWorkload | None = None,
+        **about: str | int,
+    ) -> Explanation:
         """Say why the plan is what it is, or why one item of it is.
 
         Parameters
         ----------
+        item
+            The name of a topic or subscriber, or the number of a machine, as far as the family
+            explains such items. A workload in its place is taken as ``workload``.
         workload
             What the plan was made for; by default the one it was made from or read with.
         about
-            One item: ``topic="t42"``, ``subscriber="ann"`` or ``machine=3``, as far as the family
-            explains such items.
+            The item by its kind: ``topic="t42"``, ``subscriber="ann"`` or ``machine=3``.
         """
-        explanation: Explanation = load(find_family(self.problem).explain)(
-            self._source(workload), self, **about
-        )
+        from fanwise.planning.explanation import find_kind
+
+        family = find_family(self.problem)
+        if item is not None and not isinstance(item, str | int):
+            item, workload = None, item
+        source = self._source(workload)
+        if item is not None:
+            if about:
+                raise ParameterError("item", f"left out beside {', '.join(about)}", item)
+            about = find_kind(source, item, [kind for kind in family.explains if kind != "plan"])
+        explanation: Explanation = load(family.explain)(source, self, **about)
         return explanation
+
+    def diff(self, other: Plan) -> PlanDiff:
+        """Return what changes from this plan to another one of the same family.
+
+        Rows are matched by id, so both should be for one workload.
+        """
+        from fanwise.planning.diff import diff_plans
+
+        return diff_plans(self, other)
+
+    def to_arrow(
+        self,
+        table: str | None = None,
+        *,
+        ids: bool = False,
+        workload: TopicWorkload | None = None,
+    ) -> pa.Table:
+        """Return a table of the decision with names, for anything that reads Arrow, as Polars does.
+
+        Parameters
+        ----------
+        table
+            Which one; by default the first of :attr:`tables`.
+        ids
+            Whether to keep the workload's ids in place of names.
+        workload
+            What the plan was made for; by default the one it was made from or read with.
+        """
+        from fanwise.planning.export import named_tables
+
+        name = table if table is not None else next(iter(find_family(self.problem).keys))
+        if name not in self.tables:
+            raise ParameterError("table", f"one of {', '.join(map(repr, self.tables))}", name)
+        found = self.tables[name]
+        if ids:
+            return found
+        return named_tables(replace(self, tables={name: found}), self._source(workload))[name]
+
+    def to_pandas(
+        self,
+        table: str | None = None,
+        *,
+        ids: bool = False,
+        workload: TopicWorkload | None = None,
+    ) -> Any:
+        """Return a table of the decision as a pandas frame; see :meth:`to_arrow`."""
+        return as_pandas(self.to_arrow(table, ids=ids, workload=workload))
+
+    def report(
+        self,
+        path: str | Path,
+        *others: Plan,
+        workload: TopicWorkload | None = None,
+        title: str = "Pub/sub plan report",
+        overwrite: bool = False,
+    ) -> None:
+        """Write this plan, and others of the same workload beside it, as one HTML page.
+
+        Raises
+        ------
+        VerificationError
+            Where a plan does not hold what it says; the page is written all the same and tells.
+        """
+        load(REPORT)(
+            self._source(workload), [self, *others], path, title=title, overwrite=overwrite
+        )
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the plan so that the folder appears whole or not at all."""
@@ -195,11 +303,30 @@ class Plan:
                 f"({workload.hash[:12]}…); give the workload it was made for."
             )
 
+    def __repr__(self) -> str:
+        from fanwise.planning.showing import plan_in_words
+
+        return plan_in_words(self)
+
+    def _repr_html_(self) -> str:
+        from fanwise.planning.showing import plan_as_html
+
+        return plan_as_html(self)
+
     def _source(self, workload: TopicWorkload | None) -> TopicWorkload:
         source = workload if workload is not None else self.source
         if source is None:
             raise ParameterError("workload", "given: this plan was read without one", None)
         return source
+
+
+def as_pandas(table: pa.Table) -> Any:
+    """Return an Arrow table as a pandas frame."""
+    if find_spec("pandas") is None:
+        raise MissingDependencyError(
+            "pandas is not installed; pip install pandas, or use to_arrow()."
+        )
+    return table.to_pandas()
 
 
 def read_plan(path: str | Path, workload: TopicWorkload | None = None) -> Plan:
@@ -217,6 +344,16 @@ def read_plan(path: str | Path, workload: TopicWorkload | None = None) -> Plan:
     PlanError
         In one line: what is missing or malformed. Whether the plan tells the truth is for
         :meth:`Plan.verify`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import fanwise as fw
+    >>> workload = fw.TopicWorkload.from_edges([("ann", "bob"), ("bob", "ann")])
+    >>> folder = tempfile.mkdtemp() + "/plan"
+    >>> fw.Selection(workload, tau=1, capacity=1).solve("greedy").save(folder)
+    >>> fw.read_plan(folder, workload)
+    Plan(select by greedy: satisfied subscribers 1, at most 1 possible, gap 0%)
     """
     folder = local_path(path)
     header = read_plan_header(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, cast
@@ -23,6 +23,7 @@ from fanwise.workload.validation import LARGEST
 
 if TYPE_CHECKING:
     from fanwise.planning.plan import Plan
+    from fanwise.planning.sweep import Sweep
     from fanwise.workload.topic import TopicWorkload
 
 
@@ -366,6 +367,37 @@ class Problem(ABC):
         else:
             proved = None if outcome.bound is None else Bound(outcome.bound, outcome.proof)
         return make_plan(problem, algorithm, outcome, proved, run)
+
+    def sweep(
+        self,
+        algorithm: str | None = None,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        progress: Progress = SILENT,
+        **axes: Iterable[Any],
+    ) -> Sweep:
+        """Solve the question again with other parameters.
+
+        Parameters
+        ----------
+        algorithm
+            A name from the family's table; None for its default.
+        seed, time_limit, progress
+            As in :meth:`solve`, for each point.
+        axes
+            Values to try by parameter: ``capacity=["5%", "10%"]``. Of several parameters, every
+            combination.
+
+        Returns
+        -------
+        Sweep
+            A point for each; every one is a run of its own.
+        """
+        from fanwise.planning.sweep import changes_along, sweep
+
+        changes = changes_along(self, axes)
+        return sweep(self, changes, algorithm, seed=seed, time_limit=time_limit, progress=progress)
 
 
 def _check_sizes(parameters: Mapping[str, Any]) -> None:

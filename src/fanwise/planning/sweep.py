@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from fanwise.errors import InfeasibleError
+import numpy as np
+import pyarrow as pa
+
+from fanwise.errors import InfeasibleError, ParameterError
 from fanwise.planning.families import find_family
 from fanwise.planning.family import load
-from fanwise.planning.plan import Plan, certified_gap
+from fanwise.planning.plan import Plan, as_pandas, certified_gap
 from fanwise.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -71,10 +74,33 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Points in the order asked for, and whether Ctrl-C ended the sweep early."""
+    """Points in the order asked for, and whether Ctrl-C ended the sweep early.
+
+    Attributes
+    ----------
+    problem, parameters, varied
+        The family and the parameters of the question that was changed, and the names of those that
+        vary.
+    """
 
     points: tuple[Point, ...]
     is_interrupted: bool = False
+    problem: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    varied: tuple[str, ...] = ()
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each point: what varies, what is known of the plan, value and bound."""
+        return pa.Table.from_pylist([point.to_dict() for point in self.points])
+
+    def to_pandas(self) -> Any:
+        """Return the same as a pandas frame."""
+        return as_pandas(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        from fanwise.planning.showing import sweep_as_html
+
+        return sweep_as_html(self)
 
 
 def sweep(
@@ -105,6 +131,7 @@ def sweep(
     for change in changes:
         change_problem(problem, change)  # refuses a bad value before any work
     points: list[Point] = []
+    question = _question(problem, {name: None for change in changes for name in change})
     with progress.step("sweeping", total=len(changes)) as step:
         for change in changes:
             variant = change_problem(problem, change)
@@ -118,13 +145,13 @@ def sweep(
             except KeyboardInterrupt:
                 if not points:
                     raise
-                return Sweep(tuple(points), is_interrupted=True)
+                return Sweep(tuple(points), is_interrupted=True, **question)
             else:
                 points.append(_point(plan, change))
                 if plan.is_interrupted:
-                    return Sweep(tuple(points), is_interrupted=True)
+                    return Sweep(tuple(points), is_interrupted=True, **question)
             step.advance()
-    return Sweep(tuple(points))
+    return Sweep(tuple(points), **question)
 
 
 def sweep_from_one_run(
@@ -145,6 +172,7 @@ def sweep_from_one_run(
     for change in changes:
         change_problem(problem, change)  # refuses a bad value before any work
     points: list[Point] = []
+    question = _question(problem, axes)
     for change in changes:
         variant = change_problem(problem, change)
         found: Sweep = load(curve.target)(variant, axes[curve.along], progress=progress)
@@ -152,8 +180,44 @@ def sweep_from_one_run(
             replace(point, parameters={**change, **point.parameters}) for point in found.points
         ]
         if found.is_interrupted:
-            return Sweep(tuple(points), is_interrupted=True)
-    return Sweep(tuple(points))
+            return Sweep(tuple(points), is_interrupted=True, **question)
+    return Sweep(tuple(points), **question)
+
+
+def changes_along(problem: Problem, axes: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    """Return a change for each combination of values; names that a problem has not are refused.
+
+    Parameters
+    ----------
+    axes
+        Values to try, by attribute of the problem.
+    """
+    known = [one.name for one in fields(cast(Any, problem)) if one.name != "workload"]
+    tried: dict[str, list[Any]] = {}
+    for name, values in axes.items():
+        if name not in known:
+            raise ParameterError(name, f"one of {', '.join(known)}", values)
+        is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+        tried[name] = [_plain(value) for value in values] if is_list else []
+        if not tried[name]:
+            raise ParameterError(name, "a list of values to try", values)
+    if not tried:
+        raise ParameterError("axes", f"given, as in {known[0]}=[…], for something to vary", None)
+    return [dict(zip(tried, values, strict=True)) for values in product(*tried.values())]
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _question(problem: Problem, names: Iterable[str]) -> dict[str, Any]:
+    """Return what a sweep keeps of the question."""
+    return {
+        "problem": problem.family,
+        "parameters": problem.parameters(),
+        "varied": tuple(names),
+    }
 
 
 def change_problem(problem: Problem, change: Mapping[str, Any]) -> Problem:

@@ -96,6 +96,19 @@ class Provisioning(Problem):
     ----------
     V. Setty, R. Vitenberg, G. Kreitz, G. Urdaneta, M. van Steen: Cost-effective resource allocation
     for deploying pub/sub on cloud. Research report 436, University of Oslo, 2014.
+
+    Examples
+    --------
+    >>> import fanwise as fw
+    >>> workload = fw.TopicWorkload.from_edges(
+    ...     [("ann", "rock"), ("ann", "jazz"), ("bob", "jazz")], rate={"rock": 30, "jazz": 10}
+    ... )
+    >>> plan = fw.Provisioning(workload, tau=10, horizon_seconds=3600).solve("gsp+ffbp")
+    >>> plan.to_pandas("vms")[["vm", "instance"]]
+       vm  instance
+    0   0  c3.large
+    >>> plan.bound <= plan.objective
+    True
     """
 
     workload: TopicWorkload

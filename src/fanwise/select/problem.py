@@ -63,6 +63,18 @@ class Selection(Problem):
     ----------
     V. Setty, G. Kreitz, G. Urdaneta, R. Vitenberg, M. van Steen: Maximizing the number of satisfied
     subscribers in pub/sub systems under capacity constraints. IEEE INFOCOM 2014.
+
+    Examples
+    --------
+    >>> import fanwise as fw
+    >>> workload = fw.TopicWorkload.from_edges(
+    ...     [("ann", "rock"), ("ann", "jazz"), ("bob", "jazz")], rate={"rock": 30, "jazz": 10}
+    ... )
+    >>> plan = fw.Selection(workload, tau=10, capacity=20).solve("greedy")
+    >>> plan.objective, plan.bound  # both are satisfied by jazz, and more are not there
+    (2.0, 2.0)
+    >>> fw.Selection(workload, tau=40, capacity="50%").solve("greedy").objective  # ann needs both
+    1.0
     """
 
     workload: TopicWorkload

@@ -57,6 +57,20 @@ class Wiring(Problem):
     ----------
     Y. Zhao, J. Wu: On the construction of the minimum cost content-based publish/subscribe
     overlays. IEEE SECON 2011.
+
+    Examples
+    --------
+    >>> import fanwise as fw
+    >>> workload = fw.ContentWorkload.from_arrays(
+    ...     lo=[[0, 0], [5, 5]], hi=[[2, 2], [9, 9]],  # what ann and bob want
+    ...     positions=[[0, 0], [10, 0]], broker_positions=[[1, 0], [9, 0]],
+    ...     subscriber_names=["ann", "bob"], broker_names=["west", "east"],
+    ...     channels=([[0, 0]], [[9, 9]]), rates=([0], [0], [3.0]),
+    ... )
+    >>> fw.Wiring(workload).solve("migration").to_pandas()
+      subscriber broker
+    0        ann   west
+    1        bob   east
     """
 
     workload: ContentWorkload

@@ -25,6 +25,15 @@ def read_workload(path: str | Path) -> TopicWorkload | Any:
     ------
     WorkloadError
         In one line: which file, column and row break the format, and what is needed there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import fanwise as fw
+    >>> folder = tempfile.mkdtemp() + "/friends"
+    >>> fw.write_workload(fw.TopicWorkload.from_edges([("ann", "bob")]), folder)
+    >>> fw.read_workload(folder)
+    TopicWorkload(1 topics, 1 subscribers, 1 pairs, 86400 s)
     """
     folder = local_path(path)
     is_content = False
@@ -37,7 +46,15 @@ def read_workload(path: str | Path) -> TopicWorkload | Any:
 def write_workload(
     workload: TopicWorkload | ContentWorkload, path: str | Path, *, overwrite: bool = False
 ) -> None:
-    """Write a workload of either kind so that the folder appears whole or not at all."""
+    """Write a workload of either kind so that the folder appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import fanwise as fw
+    >>> folder = tempfile.mkdtemp() + "/friends"
+    >>> fw.write_workload(fw.TopicWorkload.from_edges([("ann", "bob")]), folder)
+    """
     if isinstance(workload, ContentWorkload):
         write_content_workload(workload, path, overwrite=overwrite)
     else:

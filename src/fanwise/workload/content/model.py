@@ -83,6 +83,15 @@ class ContentWorkload:
         Cost between subscribers and brokers, and between brokers; None: their distance.
     origin
         Further entries of ``workload.json``: where the workload came from, what it is meant for.
+
+    Examples
+    --------
+    >>> import fanwise as fw
+    >>> fw.ContentWorkload.from_arrays(
+    ...     lo=[[0, 0], [5, 5]], hi=[[2, 2], [9, 9]],  # what two subscribers want
+    ...     positions=[[0, 0], [10, 0]], broker_positions=[[1, 0], [9, 0]],
+    ... )
+    ContentWorkload(2 subscribers, 2 brokers, 2-d events, 2-d network)
     """
 
     lo: FloatArray
@@ -223,3 +232,14 @@ class ContentWorkload:
             f"ContentWorkload({self.num_subscribers:,} subscribers, {self.num_brokers:,} brokers, "
             f"{self.event_dims}-d events, {self.network_dims}-d network)"
         )
+
+    def _repr_html_(self) -> str:
+        from fanwise import notebook
+
+        pairs = [
+            ("subscribers", self.num_subscribers),
+            ("brokers", self.num_brokers),
+            ("event dimensions", self.event_dims),
+            ("network dimensions", self.network_dims),
+        ]
+        return notebook.whole(notebook.facts("Content workload", pairs))

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fanwise.arrays.csr import LongArray
 from fanwise.errors import InputError
+from fanwise.workload.columns import number_names
 from fanwise.workload.topic.model import TopicWorkload
 
 
@@ -73,12 +73,7 @@ def _number_names(first: pa.Array, second: pa.Array) -> tuple[pa.Array, LongArra
     """Return the different names in code-point order, and the rank of each end's among them."""
     if first.type != second.type:
         first, second = first.cast(pa.large_string()), second.cast(pa.large_string())
-    ends = pc.dictionary_encode(pa.concat_arrays([first, second]))
-    names = ends.dictionary.cast(pa.large_string())
-    order = pc.sort_indices(names)  # Arrow compares the bytes of UTF-8
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[order.to_numpy()] = np.arange(len(names))
-    return names.take(order), rank[ends.indices.to_numpy()]
+    return number_names(pa.concat_arrays([first, second]))
 
 
 def _renumber(users: LongArray, num_users: int) -> tuple[LongArray, LongArray]:

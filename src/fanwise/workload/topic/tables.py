@@ -6,7 +6,19 @@ from typing import Any
 
 from fanwise.formatting import number, percent, size, span
 from fanwise.workload.summaries import SUMMARY, StatisticsTable
+from fanwise.workload.topic.model import TopicWorkload
 from fanwise.workload.topic.statistics import Means, Statistics
+
+
+def sizes(workload: TopicWorkload) -> list[tuple[str, Any]]:
+    """Return what a workload holds, with names; quick, whatever its size."""
+    return [
+        ("topics", workload.num_topics),
+        ("subscribers", workload.num_subscribers),
+        ("pairs", workload.num_pairs),
+        ("period", span(workload.period_seconds)),
+        ("events per period", float(workload.rates.sum())),
+    ]
 
 
 def counts(statistics: Statistics) -> list[tuple[str, Any]]:
