@@ -29,9 +29,7 @@ def read(publications, subscriptions, out, **options):
 
 
 def plays(times):
-    return [
-        {"topic": topic, "timestamp": at} for (topic, _), at in zip(EVENTS, times, strict=True)
-    ]
+    return [{"topic": topic, "timestamp": at} for (topic, _), at in zip(EVENTS, times, strict=True)]
 
 
 def check_three_events(folder, report):
@@ -227,7 +225,8 @@ def test_events_delivered_twice_count_once(tmp_path, follows):
     rows = [
         {"id": name, "topic": topic, "timestamp": NOON + second, "bytes": size}
         for name, topic, second, size in (
-            ("1", "a", 0, 5), ("1", "a", 0, 5), ("2", "a", 60, 1), ("2", "b", 50, 9), ("3", "b", 90, 2),
+            ("1", "a", 0, 5), ("1", "a", 0, 5), ("2", "a", 60, 1), ("2", "b", 50, 9),
+            ("3", "b", 90, 2),
         )
     ]  # fmt: skip
     path = traces.write_csv(tmp_path / "p.csv", rows)
@@ -259,7 +258,12 @@ def test_tables_of_lakes_are_never_read_as_bare_files(tmp_path, follows, mark, k
         (table / file).parent.mkdir(parents=True, exist_ok=True)
         traces.write_parquet(table / file, topic=["a"], timestamp=[NOON])
     traces.write_text(table / mark, "{}")
-    for path in (table, table / "part-1.parquet", f"{table}/data/*.parquet", tmp_path / "table/data"):
+    for path in (
+        table,
+        table / "part-1.parquet",
+        f"{table}/data/*.parquet",
+        tmp_path / "table/data",
+    ):
         with pytest.raises(InputError, match=rf"{kind}, whose files also hold rows .* deleted"):
             read(str(path), follows, tmp_path / "out")
 
@@ -284,7 +288,7 @@ def test_many_far_events_are_refused_with_a_way_out(tmp_path, follows):
     rows = [{"topic": "a", "timestamp": NOON + second} for second in range(50)]
     rows += [{"topic": "a", "timestamp": second} for second in range(2)]
     path = traces.write_csv(tmp_path / "p.csv", rows)
-    with pytest.raises(InputError, match="2 of 52 events are far in time.*--from and --to"):
+    with pytest.raises(InputError, match=r"2 of 52 events are far in time.*--from and --to"):
         read(path, follows, tmp_path / "out")
     report = read(path, follows, tmp_path / "out", start="2024-01-01", end="2024-01-02")
     assert (report.events, report.period_seconds) == (50, 86400)
@@ -300,7 +304,7 @@ def test_text_in_another_encoding(tmp_path):
     follows.write_bytes(
         "".join(f'{{"subscriber": "u", "topic": "{name}"}}\n' for name in topics).encode("latin-1")
     )
-    with pytest.raises(InputError, match="not UTF-8.*name it with --encoding"):
+    with pytest.raises(InputError, match=r"not UTF-8.*name it with --encoding"):
         read(publications, follows, tmp_path / "out")
     named = [Trace(str(path), encoding="latin-1") for path in (publications, follows)]
     read(*named, tmp_path / "out")
@@ -362,7 +366,7 @@ def test_renames_that_match_nothing(tmp_path, follows):
         with pytest.raises(InputError, match="--rename of 'song' matches no column"):
             read(Trace(path, rename={"song": "topic"}), follows, tmp_path / "out")
         shared = {"song": "topic"}
-        with pytest.raises(InputError, match="follows.csv: --rename of 'song' matches no"):
+        with pytest.raises(InputError, match=r"follows\.csv: --rename of 'song' matches no"):
             read(
                 Trace(path, shared_rename=shared),
                 Trace(str(follows), shared_rename=shared),

@@ -7,7 +7,6 @@ and, to cut cells of equal depth, at most :data:`SAMPLE` events.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,7 +35,7 @@ from fanwise.pipeline.shared.job_progress import track_jobs
 from fanwise.pipeline.shared.options import Limit
 from fanwise.pipeline.shared.outliers import Outliers
 from fanwise.pipeline.shared.period import Period, Scope, settle
-from fanwise.pipeline.shared.time_spans import FORMS, RINGS, look_for_outliers
+from fanwise.pipeline.shared.time_spans import FORMS, look_for_outliers
 from fanwise.pipeline.shared.time_units import names_of
 from fanwise.pipeline.shared.windows import WINDOW, add_up
 from fanwise.progress import SILENT, Progress
@@ -293,11 +292,11 @@ class ContentBuilder(Builder[ContentFrames]):
                 mark = transforms.mark_lost_publishers(small)
                 events, checked = slim.transform(mark), checked.transform(mark)
         by_verdict = self.add_up(events)
-        totals = SimpleNamespace(**by_verdict.get(S.FINE, dict.fromkeys(("first", "last", RINGS))))
-        self.outliers = look_for_outliers(events, self.scope, totals, place)
+        self.outliers = look_for_outliers(events, self.scope, by_verdict, place)
         if self.outliers is not None:
             bulk = self.outliers.bulk
-            is_far = S.is_fine() & ~F.col(S.INSTANT).between(bulk.first, bulk.last)
+            counts_so_far = F.col(S.VERDICT).isin(S.FINE, S.DUPLICATE)
+            is_far = counts_so_far & ~F.col(S.INSTANT).between(bulk.first, bulk.last)
             far = {S.VERDICT: S.rejudge(is_far, S.OUTSIDE)}
             events, checked = events.withColumns(far), checked.withColumns(far)
             by_verdict = self.add_up(events)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
@@ -118,7 +119,10 @@ def _without_unreadable(
     for name, trace in zip(names, traces, strict=True):
         inside = trace.path.removeprefix("file:").rstrip("/").lstrip("/")
         if builder.places[name] and _is_in(file, inside):
-            files = {**how.unreadable.get(name, {}), file: reason(error.__cause__ or error)}
+            files = dict(how.unreadable.get(name, {}))
+            if file in files:  # it was left out, and is read all the same
+                return None
+            files[file] = reason(error.__cause__ or error)
             return replace(how, unreadable={**how.unreadable, name: files})
     return None
 
@@ -135,7 +139,7 @@ def unreadable_file(error: BaseException) -> str | None:
             java = java.getCause()
         cause = cause.__cause__
     found = re.search(r"(?:reading file|read footer for file:?) (\S+)", " ".join(messages))
-    return found[1].rstrip(".") if found else None
+    return unquote(found[1].rstrip(".")) if found else None
 
 
 def _is_in(file: str, path: str) -> bool:

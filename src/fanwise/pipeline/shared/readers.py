@@ -110,7 +110,8 @@ def open_trace(
             return _picked(spark, Opened(frame, "lake", []), trace)
         kind = trace.format or format_of(trace.path, files)
         check_columns(trace, kind)
-        left = [file for file in files if file not in without]
+        lost = {_bare(file) for file in without}
+        left = [file for file in files if _bare(file) not in lost]
         where = Files(spark, uri, left, is_whole=len(left) == len(files))
         if kind == "csv":
             opened = Opened(_read_csv(where, trace), kind, files)
@@ -121,6 +122,11 @@ def open_trace(
         else:
             opened = Opened(_read_typed(where, trace, kind), kind, files)
         return _picked(spark, opened, trace)
+
+
+def _bare(uri: str) -> str:
+    """Return an address without the number of slashes that Hadoop writes or leaves out."""
+    return re.sub(r"^(file):/*", r"\1:/", uri)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -34,8 +37,10 @@ def far_apart(checked: DataFrame) -> dict[str, Column]:
     return sums
 
 
-def look_for_outliers(checked: DataFrame, scope: Scope, totals: Any, place: str) -> Outliers | None:
-    """Return fine events far in time from all others; raise if there are too many of them.
+def look_for_outliers(
+    checked: DataFrame, scope: Scope, totals: Mapping[int, Any], place: str
+) -> Outliers | None:
+    """Return events far in time from all others; raise if there are too many of them.
 
     Reads the trace once more where there may be any, which the totals tell.
 
@@ -46,17 +51,22 @@ def look_for_outliers(checked: DataFrame, scope: Scope, totals: Any, place: str)
     scope
         Where both its ends are given, nothing is in doubt.
     totals
-        ``first``, ``last`` and ``ring`` of the fine events.
+        ``first``, ``last`` and ``ring`` of the events of each verdict.
     place
         How messages name the trace.
     """
     if scope.start is not None and scope.end is not None:
         return None
-    if not may_have_gap(totals.first, totals.last, (totals.ring or 0) % 2**RING):
+    whole = [totals[code] for code in (S.FINE, S.DUPLICATE) if code in totals]
+    if not whole or whole[0]["first"] is None:
+        return None
+    first, last = min(row["first"] for row in whole), max(row["last"] for row in whole)
+    ring = reduce(or_, (row[RINGS] for row in whole)) % 2**RING
+    if not may_have_gap(first, last, ring):
         return None
     span = F.floor(F.col(S.INSTANT) / F.lit(SPAN)).alias("span")
     found = (
-        checked.where(S.is_fine())
+        checked.where(F.col(S.VERDICT).isin(S.FINE, S.DUPLICATE))
         .groupBy(span)
         .agg(
             F.min(S.INSTANT).alias("first"),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from fanwise.pipeline.shared import empty
@@ -212,7 +212,7 @@ class TopicBuilder(Builder[WorkloadFrames]):
         checked = self.check_publications(publications)
         counts, totals = self.add_up(checked)
         with self.reading(publications.sparkSession, "publications"):
-            self.outliers = look_for_outliers(checked, self.scope, totals, place)
+            self.outliers = look_for_outliers(checked, self.scope, totals.times, place)
         if self.outliers is not None:
             bulk = self.outliers.bulk
             within = Scope(start=bulk.first, end=bulk.last + 1)
@@ -306,8 +306,8 @@ class _EventTotals:
     topics: int
     first: int | None
     last: int | None
-    ring: int
     forms: int
+    times: Mapping[int, Row]
 
 
 def _event_totals(counts: DataFrame) -> _EventTotals:
@@ -329,8 +329,8 @@ def _event_totals(counts: DataFrame) -> _EventTotals:
         topics=fine["topics"] if fine else 0,
         first=fine["first"] if fine else None,
         last=fine["last"] if fine else None,
-        ring=fine[RINGS] if fine else 0,
         forms=fine[FORMS] if fine else 0,
+        times=by_verdict,
     )
 
 
