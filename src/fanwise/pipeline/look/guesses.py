@@ -84,7 +84,9 @@ def guess(sample: Sample) -> Guess:
     known = Actions().words
     take("action", lambda cells: _share(cells, lambda one: one.strip().lower() in known) > 0.9)
     take("timestamp", _are_times)
-    if "timestamp" not in found:
+    take("since", _are_times)
+    take("until", _are_times)
+    if not {"timestamp", "since", "until"} & {*found}:
         others = [
             name
             for name, cells in columns.items()
@@ -92,8 +94,6 @@ def guess(sample: Sample) -> Guess:
         ]
         if others:
             found["timestamp"] = others[0]
-    take("since", _are_times)
-    take("until", _are_times)
     take("event_id", lambda cells: len(set(cells)) > 0.5 * len(cells))
     take("bytes", lambda cells: _share(cells, is_number) > 0.9)
     take("events", lambda cells: _share(cells, is_number) > 0.9)
