@@ -72,11 +72,12 @@ def _rows_read(report: IngestReport, trace: str) -> list[Line]:
     found = report.rows_read[trace]
     lines = [(trace, "rows read", found.rows)]
     lines += [(trace, f"bad: {reason}", count) for reason, count in found.bad.items()]
-    far = report.outliers.events if report.outliers and trace == "publications" else 0
+    outliers = report.outliers if trace == "publications" else None
+    far = 0 if outliers is None else outliers.events
     if found.outside > far:
         lines.append((trace, "outside the period", found.outside - far))
-    if far:
-        first, last = (report.outliers.as_dict()[name] for name in ("first", "last"))
+    if outliers is not None:
+        first, last = (outliers.as_dict()[name] for name in ("first", "last"))
         lines.append((trace, f"left out, far in time: {first} to {last}", far))
     return lines
 

@@ -516,7 +516,7 @@ def make_tables(
 ) -> TopicTables:
     """Keep the topics with events and followers, number what is kept, link pairs to it."""
     count = len(events.names)
-    rates: FloatArray = np.bincount(events.topic, weights=events.weight, minlength=count)
+    rates = np.bincount(events.topic, weights=events.weight, minlength=count).astype(np.float64)
     known = ~np.isnan(events.size)
     weights = np.where(known, events.weight, 0.0)
     sizes = np.where(known, events.size, 0.0) * events.weight

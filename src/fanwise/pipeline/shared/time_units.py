@@ -39,7 +39,7 @@ def parse_unit(text: str) -> str:
 
 def unit_of(value: float | Decimal) -> str:
     """Return the unit that a number is taken to be of."""
-    size = abs(value)
+    size = Decimal(value).copy_abs()
     return next((unit for unit, limit in LIMITS.items() if size < limit), "ns")
 
 
