@@ -40,6 +40,6 @@ def event_ids(
     if column is None:
         return {}, []
     S.require_columns(frame, (column,), place)
-    return {S.EVENT_ID: values.identifier(frame, column, place)}, [
-        ("no event id", F.col(S.EVENT_ID).isNull())
-    ]
+    # Rows are marked after a shuffle, when Spark no longer knows their file.
+    ids = {S.EVENT_ID: values.identifier(frame, column, place), S.FILE: F.input_file_name()}
+    return ids, [("no event id", F.col(S.EVENT_ID).isNull())]

@@ -107,6 +107,9 @@ def json_fields(
         (name,): name for name in present if name not in renames and name not in taken
     }
     fields |= {way_of(old, present): renames[old] for old in renames if old in found}
+    # A field that others are taken out of is not taken whole as well.
+    opened = {(way[0],) for way in fields if len(way) > 1}
+    fields = {way: new for way, new in fields.items() if way not in opened}
     settled = {"timestamp", "events"} if {"timestamp", "events"} & {*fields.values()} else set()
     old_names = {new: old for old, new in renames.items()}
     for name in known if present else ():
