@@ -198,12 +198,28 @@ def test_workloads_are_generated(tmp_path):
             assert status == 0, (arguments, err)
 
 
+def small_traces(folder):
+    (folder / "plays.csv").write_text("topic,timestamp\na,1\n")
+    (folder / "follows.csv").write_text("subscriber,topic\nu,a\n")
+    return ("--publications", folder / "plays.csv", "--subscriptions", folder / "follows.csv")
+
+
+def test_small_traces_are_ingested_without_spark(tmp_path):
+    traces = small_traces(tmp_path)
+    commands = [
+        ("ingest", *traces, "--out", tmp_path / "out"),
+        ("ingest", "--look", tmp_path / "plays.csv"),
+    ]
+    for arguments, status, _, err in run_bare(commands):
+        assert (status, err) == (0, ""), arguments
+    assert fw.read_workload(tmp_path / "out").num_pairs == 1
+
+
 def test_what_needs_spark_says_how_to_get_it(home, tmp_path):
-    (tmp_path / "plays.csv").write_text("topic,timestamp\na,1\n")
-    traces = ("--publications", tmp_path / "plays.csv", "--subscriptions", tmp_path / "plays.csv")
+    traces = small_traces(tmp_path)
     out = ("--out", tmp_path / "out")
     commands = [
-        ("ingest", *traces, *out),
+        ("ingest", *traces, "--engine", "spark", *out),
         ("ingest", "--content", *traces, "--attributes", "x", "--positions", tmp_path / "plays.csv",
          "--brokers", tmp_path / "plays.csv", *out),
         ("sample", home / "topics", "--nodes", 2, *out),

@@ -13,6 +13,8 @@ from fanwise.errors import ParameterError
 PANEL = "With --content"
 _TABLE_FORMATS = "csv, json or parquet; by default what its name ends in."
 _HEADERLESS = "Names of its columns, for a CSV file without a header."
+_RENAMED = "Another name for a column of it, as --rename."
+_BETWEEN = "Between its columns, as --delimiter."
 _WAYS = "width: equal volumes; depth: equally many events."
 
 
@@ -45,6 +47,10 @@ PositionsFormat = Annotated[str | None, _option(_TABLE_FORMATS)]
 PositionsColumns = Annotated[str | None, _option(_HEADERLESS)]
 BrokersFormat = Annotated[str | None, _option(_TABLE_FORMATS)]
 BrokersColumns = Annotated[str | None, _option(_HEADERLESS)]
+PositionsRename = Annotated[list[str] | None, _option(_RENAMED, "OLD=NEW")]
+PositionsDelimiter = Annotated[str | None, _option(_BETWEEN)]
+BrokersRename = Annotated[list[str] | None, _option(_RENAMED, "OLD=NEW")]
+BrokersDelimiter = Annotated[str | None, _option(_BETWEEN)]
 Channels = Annotated[
     int | None,
     _option(
@@ -85,6 +91,10 @@ class Asked:
     positions_columns: str | None
     brokers_format: str | None
     brokers_columns: str | None
+    positions_rename: list[str] | None
+    positions_delimiter: str | None
+    brokers_rename: list[str] | None
+    brokers_delimiter: str | None
     channels: int | None
     channels_by: str | None
     cells: int | None
@@ -102,7 +112,7 @@ class Asked:
         """Raise if there are any: they say nothing about topic traces."""
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is not None:
+            if value:
                 name = field.name.replace("_", "-")
                 raise ParameterError(name, "left out, or --content given with it", value)
 

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fanwise.cli import console, content_options, ingest_content, options
+from fanwise.cli import (
+    console,
+    content_options,
+    ingest_content,
+    ingest_look,
+    ingest_options,
+    options,
+)
 from fanwise.cli.content_options import split_names
 from fanwise.cli.engines import Conf, Master
+from fanwise.cli.ingest_options import parse_settings, separator, split_pairs
 from fanwise.cli.ingest_report import show_report
 from fanwise.errors import ParameterError
 
@@ -22,26 +30,27 @@ def register(app: typer.Typer) -> None:
     app.command("ingest")(ingest)
 
 
-_FORMATS = "csv, json, parquet or edges; by default what file names end in."
+_FORMATS = "csv, json, parquet, orc, avro or edges; by default what file names end in."
 
 
 def ingest(
     context: typer.Context,
+    files: ingest_options.Files = None,
     publications: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Events: topic, timestamp, optional bytes. Or ready counts: topic, events. "
             "With --content: publisher, timestamp, the attributes, optional bytes. "
             "A file, folder, glob or address.",
             show_default=False,
         ),
-    ],
+    ] = None,
     out: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--out", "-o", help="Folder or address to write; must not exist.", show_default=False
         ),
-    ],
+    ] = None,
     subscriptions: Annotated[
         str | None,
         typer.Option(
@@ -50,6 +59,7 @@ def ingest(
             show_default=False,
         ),
     ] = None,
+    subscription_log: ingest_options.SubscriptionLog = None,
     edges: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +78,10 @@ def ingest(
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(help="Names of the columns of CSV files without a header, as in a,b,c."),
+        typer.Option(
+            help="Names of the columns of CSV files without a header, as in a,b,c. Of other "
+            "formats those to take, where a.b is a field inside another."
+        ),
     ] = None,
     publications_columns: Annotated[
         str | None, typer.Option(help="The same for the publications alone.")
@@ -78,8 +91,14 @@ def ingest(
     ] = None,
     rename: Annotated[
         list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="Another name for a column, user=subscriber."),
+        typer.Option(
+            metavar="OLD=NEW",
+            help="Another name for a column, user=subscriber; nested ones by dots, "
+            "event.topic=topic. Each must be there, in one file at least.",
+        ),
     ] = None,
+    publications_rename: ingest_options.PublicationsRename = None,
+    subscriptions_rename: ingest_options.SubscriptionsRename = None,
     delimiter: Annotated[
         str | None,
         typer.Option(
@@ -88,9 +107,17 @@ def ingest(
             show_default=False,
         ),
     ] = None,
+    publications_delimiter: ingest_options.PublicationsDelimiter = None,
+    subscriptions_delimiter: ingest_options.SubscriptionsDelimiter = None,
+    encoding: ingest_options.Encoding = None,
+    publications_encoding: ingest_options.PublicationsEncoding = None,
+    subscriptions_encoding: ingest_options.SubscriptionsEncoding = None,
+    time_unit: ingest_options.TimeUnit = "auto",
+    event_id: ingest_options.EventId = None,
+    action: ingest_options.Action = None,
     start: Annotated[
         str | None,
-        typer.Option("--from", help="First instant that counts: ISO 8601 or epoch seconds."),
+        typer.Option("--from", help="First instant that counts: ISO 8601 or an epoch time."),
     ] = None,
     end: Annotated[
         str | None, typer.Option("--to", help="First instant that counts no more.")
@@ -120,8 +147,11 @@ def ingest(
             "in 0.1%. More of them: nothing is written."
         ),
     ] = "0",
+    allow_empty: ingest_options.AllowEmpty = False,
+    engine: ingest_options.Engine = "auto",
     master: Master = None,
     conf: Conf = None,
+    look: ingest_options.Look = False,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     content: content_options.Content = False,
@@ -132,6 +162,10 @@ def ingest(
     positions_columns: content_options.PositionsColumns = None,
     brokers_format: content_options.BrokersFormat = None,
     brokers_columns: content_options.BrokersColumns = None,
+    positions_rename: content_options.PositionsRename = None,
+    positions_delimiter: content_options.PositionsDelimiter = None,
+    brokers_rename: content_options.BrokersRename = None,
+    brokers_delimiter: content_options.BrokersDelimiter = None,
     channels: content_options.Channels = None,
     channels_by: content_options.ChannelsBy = None,
     cells: content_options.Cells = None,
@@ -140,11 +174,14 @@ def ingest(
     publisher: content_options.Publisher = None,
     root: content_options.Root = None,
 ) -> None:
-    """Turn raw traces into a workload, on Spark.
+    """Turn raw traces into a workload, on Spark or, small ones, without it.
 
-    Reads CSV, JSON lines, Parquet and edge lists, also compressed, from any
-    place Spark reads. Removes duplicate subscriptions, drops topics without
-    events or followers, and says how many.
+    Reads CSV, JSON, Parquet, ORC, Avro and edge lists, also compressed, from
+    any place Spark reads. Removes duplicate subscriptions, drops topics without
+    events or followers, and says how many. Not sure what is in your files?
+    Let --look tell: it guesses and prints the command.
+
+    Example: [bold]fanwise ingest --look plays.json follows.csv[/bold]
 
     Example: [bold]fanwise ingest --publications plays.csv --subscriptions follows.csv --out
     workload/[/bold]
@@ -156,44 +193,97 @@ def ingest(
     --attributes price,volume --positions places.csv --brokers brokers.csv --channels 100
     --out market/[/bold]
     """
+    if look:
+        ingest_look.run(files, context.params, as_json=as_json)
+        return
+    if files:
+        raise ParameterError("files", "left out without --look", " ".join(files))
+    if publications is None or out is None:
+        missing = "--publications" if publications is None else "--out"
+        raise typer.BadParameter(f"Missing option '{missing}'.")
     asked = content_options.Asked.of(context.params)
+    follows_by = {
+        "subscriptions": subscriptions,
+        "edges": edges,
+        "subscription-log": subscription_log,
+    }
     if content:
-        topic_only = {"edges": edges, "mutual": mutual, "keep-empty": keep_empty}
+        topic_only = {
+            "edges": edges,
+            "subscription-log": subscription_log,
+            "action": action,
+            "mutual": mutual,
+            "keep-empty": keep_empty,
+        }
         asked.check(topic_only, subscriptions)
+        if engine == "local":
+            raise ParameterError("engine", "spark or auto with --content", engine)
     else:
         asked.refuse()
-    if (subscriptions is None) == (edges is None):
+    given = {name: value for name, value in follows_by.items() if value is not None}
+    if len(given) != 1:
         raise ParameterError(
             "subscriptions",
-            "given, or --edges, but not both",
-            subscriptions and f"{subscriptions} and {edges}",
+            "given, or --edges, or --subscription-log, but not both",
+            " and ".join(given.values()) or None,
         )
-    from fanwise.pipeline.shared.session import import_pyspark, parse_settings
+    if action and subscription_log is None:
+        raise ParameterError("action", "left out without --subscription-log", " ".join(action))
+    conf_settings = parse_settings(conf)
+    from fanwise.pipeline.shared.trace import Trace
 
-    import_pyspark()  # says how to get it, before anything needs it
-    from fanwise.pipeline.shared.readers import Trace
+    shared = split_pairs("rename", rename)
 
-    names = _renames(rename)
-    separator = "\t" if delimiter in ("tab", "\\t") else delimiter
+    def trace(
+        path: str,
+        kind: str | None,
+        headers: str | None,
+        own: list[str] | None = None,
+        between: str | None = None,
+        written: str | None = None,
+        name: str = "rename",
+    ) -> Trace:
+        return Trace(
+            path,
+            kind,
+            split_names(headers),
+            separator(between or delimiter),
+            split_pairs(name, own),
+            written or encoding,
+            shared,
+        )
 
-    def trace(path: str, kind: str | None, headers: str | None) -> Trace:
-        return Trace(path, kind, split_names(headers), separator, names)
-
-    events = trace(publications, publications_format, publications_columns or columns)
-    if edges is not None:
-        follows = trace(edges, "edges", None)
-    else:
-        headers = subscriptions_columns or columns
-        follows = trace(subscriptions or "", subscriptions_format, headers)
+    events = trace(
+        publications,
+        publications_format,
+        publications_columns or columns,
+        publications_rename,
+        publications_delimiter,
+        publications_encoding,
+        "publications-rename",
+    )
+    headers = None if edges is not None else subscriptions_columns or columns
+    follows = trace(
+        next(iter(given.values())),
+        "edges" if edges is not None else subscriptions_format,
+        headers,
+        subscriptions_rename,
+        subscriptions_delimiter,
+        subscriptions_encoding,
+        "subscriptions-rename",
+    )
     common: dict[str, Any] = {
         "start": start,
         "end": end,
         "window": window,
         "period": period,
         "max_bad_rows": max_bad_rows,
+        "time_unit": time_unit,
+        "event_id": event_id,
+        "allow_empty": allow_empty,
         "overwrite": overwrite,
         "master": master,
-        "conf": parse_settings(conf),
+        "conf": conf_settings,
     }
     report: Report | ContentReport
     if content:
@@ -209,6 +299,9 @@ def ingest(
                 message_bytes=message_bytes,
                 keep_empty=keep_empty,
                 mutual=mutual,
+                subscription_log=subscription_log is not None,
+                actions=split_pairs("action", action),
+                engine=engine,
                 progress=progress,
                 **common,
             )
@@ -217,13 +310,3 @@ def ingest(
         return
     console.out().print(show_report(report))
     console.out().print(f"written to {out}", markup=False)
-
-
-def _renames(pairs: list[str] | None) -> dict[str, str]:
-    result = {}
-    for pair in pairs or []:
-        old, equals, new = pair.partition("=")
-        if not (old and equals and new):
-            raise ParameterError("rename", "OLD=NEW, as in user=subscriber", pair)
-        result[old] = new
-    return result

@@ -19,7 +19,7 @@ Part = TypeVar("Part")
 
 def run(
     asked: Asked,
-    trace: Callable[[str, str | None, str | None], Trace],
+    trace: Callable[..., Trace],
     publications: Trace,
     subscriptions: Trace,
     out: str,
@@ -33,7 +33,7 @@ def run(
     asked
         The options that only content traces have.
     trace
-        Makes a trace of a path, a format and the names of columns.
+        Makes a trace of a path, a format, the names of columns, renames and a delimiter.
     publications, subscriptions
         The two traces that topic workloads have too.
     out
@@ -43,13 +43,30 @@ def run(
     common
         What :func:`fanwise.pipeline.ingest_content` takes by name.
     """
+    from fanwise.pipeline.shared.session import import_pyspark
+
+    import_pyspark()  # says how to get it, before anything needs it
     from fanwise.pipeline import ContentSources, ingest_content
 
     sources = ContentSources(
         publications,
         subscriptions,
-        trace(asked.positions or "", asked.positions_format, asked.positions_columns),
-        trace(asked.brokers or "", asked.brokers_format, asked.brokers_columns),
+        trace(
+            asked.positions or "",
+            asked.positions_format,
+            asked.positions_columns,
+            asked.positions_rename,
+            asked.positions_delimiter,
+            name="positions-rename",
+        ),
+        trace(
+            asked.brokers or "",
+            asked.brokers_format,
+            asked.brokers_columns,
+            asked.brokers_rename,
+            asked.brokers_delimiter,
+            name="brokers-rename",
+        ),
     )
     options = _options(asked, message_bytes)
     with console.progress() as progress:

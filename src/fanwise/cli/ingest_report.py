@@ -22,13 +22,17 @@ def show_report(report: Report | ContentReport) -> Any:
     if report.window is not None:
         lines.append(("windows", "written", len(report.windows)))
     title = f"Period {console.number(report.period_seconds)} s"
+    if report.time_units:
+        title += f"; times in {show_times(report)}"
     return console.table(title, ("what", "which", "how many"), lines)
 
 
 def _topic_lines(report: Report) -> list[Line]:
     return [
         *_rows_read(report, "publications"),
+        *_double_events(report),
         ("publications", "events", report.events),
+        *_log_lines(report),
         *_rows_read(report, "subscriptions"),
         ("subscriptions", "duplicates merged", report.duplicates),
         ("subscriptions", "pairs", report.pairs_seen),
@@ -44,7 +48,8 @@ def _topic_lines(report: Report) -> list[Line]:
 def _content_lines(report: ContentReport) -> list[Line]:
     lines = [
         *_rows_read(report, "publications"),
-        ("publications", "events", report.publications.fine),
+        *_double_events(report),
+        ("publications", "events", report.publications.fine - (report.event_doubles or 0)),
     ]
     for trace in ("subscriptions", "positions"):
         lines += [
@@ -67,6 +72,38 @@ def _rows_read(report: IngestReport, trace: str) -> list[Line]:
     found = report.rows_read[trace]
     lines = [(trace, "rows read", found.rows)]
     lines += [(trace, f"bad: {reason}", count) for reason, count in found.bad.items()]
-    if found.outside:
-        lines.append((trace, "outside the period", found.outside))
+    outliers = report.outliers if trace == "publications" else None
+    far = 0 if outliers is None else outliers.events
+    if found.outside > far:
+        lines.append((trace, "outside the period", found.outside - far))
+    if outliers is not None:
+        first, last = (outliers.as_dict()[name] for name in ("first", "last"))
+        lines.append((trace, f"left out, far in time: {first} to {last}", far))
     return lines
+
+
+def _double_events(report: IngestReport) -> list[Line]:
+    if report.event_doubles is None:
+        return []
+    return [("publications", "delivered again", report.event_doubles)]
+
+
+def _log_lines(report: Report) -> list[Line]:
+    if report.log is None:
+        return []
+    return [
+        ("subscription log", what.replace("_", " "), count)
+        for what, count in report.log.as_dict().items()
+    ]
+
+
+def show_times(report: IngestReport) -> str:
+    """Say in which forms times came."""
+    words = {
+        "s": "epoch seconds",
+        "ms": "epoch milliseconds",
+        "us": "epoch microseconds",
+        "ns": "epoch nanoseconds",
+        "timestamp": "timestamps of the column's own type",
+    }
+    return " and ".join(words.get(name, name) for name in report.time_units)

@@ -85,7 +85,8 @@ def test_from_traces_to_a_verified_plan(spark, run, files, tmp_path):
     bare = "".join(";".join(map(str, row)) + "\n" for row in brokers)
     for name in ("events", "ranges", "places"):
         path = tmp_path / f"{name}.csv"
-        path.write_text(path.read_text().replace(",", ";").replace("x;y", "x,y"))
+        text = path.read_text().replace(",", ";").replace("x;y", "x,y")
+        path.write_text(text.replace(";bytes", ";note", 1))
     files["--brokers"] = traces.write_text(tmp_path / "brokers.txt", bare)
     status, out, err = run(
         "ingest", "--content", *flat(files), "--attributes", "price, size", "--channels", "8",

@@ -39,7 +39,7 @@ EVENTS = [
         event(timestamp=text, reason=BAD_TIME)
         for text in (
             "yesterday", "12:00", "2024-13-01", "2024-01-01T25:00:00Z", "2024-01-01T00:00:00+99:00",
-            "01/02/2024", "nan", "inf", "1711845000000", "-99999999999999999999", "1e400", "0x10",
+            "01/02/2024", "nan", "inf", "-99999999999999999999", "1e400", "0x10",
             "2024-W01-1x", "1711845000 s",
         )
     ),
@@ -142,7 +142,7 @@ def test_one_bad_row_too_many_and_nothing_is_written(spark, tmp_path):
     assert f"plays.csv: {len(reasons(EVENTS))} bad rows, more than --max-bad-rows 0" in str(
         raised.value
     )
-    assert f"most often {BAD_TIME!r} (14), as in " in str(raised.value)
+    assert f"most often {BAD_TIME!r} (13), as in " in str(raised.value)
     assert '"timestamp":"' in str(raised.value)
     with pytest.raises(InputError, match=r"follows\.csv: 7 bad rows, more than --max-bad-rows 6"):
         ingest(good, follows, tmp_path / "out", max_bad_rows=6)
@@ -214,10 +214,8 @@ def test_files_that_cannot_be_read_at_all(spark, tmp_path):
 
     (tmp_path / "headers").mkdir()
     traces.write_csv(tmp_path / "headers" / "a.csv", rows(EVENTS[:3]))
-    traces.write_csv(
-        tmp_path / "headers" / "b.csv", rows(EVENTS[:3]), ["bytes", "topic", "timestamp"]
-    )
-    refused("header", tmp_path / "headers")
+    traces.write_csv(tmp_path / "headers" / "b.csv", rows(EVENTS[:3]), header=False)
+    refused(r"b\.csv: its header has no column 'topic'", tmp_path / "headers")
 
     truncated = tmp_path / "plays.parquet"
     truncated.write_bytes(b"PAR1 and then nothing")

@@ -27,11 +27,16 @@ from fanwise.pipeline.content.tables import (
     side_columns,
     silent_cells,
 )
-from fanwise.pipeline.shared import quarantine
+from fanwise.pipeline.shared import empty
 from fanwise.pipeline.shared import schema as S
-from fanwise.pipeline.shared.building import Builder
+from fanwise.pipeline.shared.building import Builder, Reading
+from fanwise.pipeline.shared.doubles import mark_doubles
 from fanwise.pipeline.shared.job_progress import track_jobs
+from fanwise.pipeline.shared.options import Limit
+from fanwise.pipeline.shared.outliers import Outliers
 from fanwise.pipeline.shared.period import Period, Scope, settle
+from fanwise.pipeline.shared.time_spans import FORMS, look_for_outliers
+from fanwise.pipeline.shared.time_units import names_of
 from fanwise.pipeline.shared.windows import WINDOW, add_up
 from fanwise.progress import SILENT, Progress
 
@@ -104,11 +109,22 @@ class ContentBuilder(Builder[ContentFrames]):
         options: ContentOptions,
         *,
         scope: Scope | None,
-        max_bad_rows: int | str,
+        max_bad_rows: int | str | Limit,
         progress: Progress,
         places: Sequence[str],
+        event_id: str | None = None,
+        reading: Reading | None = None,
     ) -> None:
-        super().__init__(scope=scope, max_bad_rows=max_bad_rows, progress=progress, places=places)
+        super().__init__(
+            scope=scope,
+            max_bad_rows=max_bad_rows,
+            progress=progress,
+            places=places,
+            reading=reading,
+        )
+        self.event_id = event_id
+        self.outliers: Outliers | None = None
+        self.event_doubles: int | None = None
         self.options = options
         self.dims = len(options.attributes)
         self.duplicates: dict[str, int] = {}
@@ -119,11 +135,17 @@ class ContentBuilder(Builder[ContentFrames]):
         # All columns first, before any table is read to its end.
         num_axes = self.count_axes(positions, broker_rows)
         positions = checks.check_positions(
-            positions, num_axes, place=self.places["positions"]
+            positions,
+            num_axes,
+            place=self.places["positions"],
+            is_doubted="positions" in self.how.doubts,
         ).transform(transforms.remember_order)
         publications = self.check_events(publications)
         subscriptions = checks.check_rectangles(
-            subscriptions, self.options.attributes, place=self.places["subscriptions"]
+            subscriptions,
+            self.options.attributes,
+            place=self.places["subscriptions"],
+            is_doubted="subscriptions" in self.how.doubts,
         ).transform(transforms.remember_order)
         with self.reading(spark, "brokers"):
             brokers = read_brokers(broker_rows, self.places["brokers"])
@@ -136,6 +158,8 @@ class ContentBuilder(Builder[ContentFrames]):
         with self.reading(spark, "subscriptions"):
             boxes = self.rectangles(subscriptions, located)
         self.refuse_bad_traces()
+        if not self.how.allow_empty:
+            empty.refuse_no_subscriptions(self.rows["subscriptions"], self.places["subscriptions"])
         with track_jobs(spark, self.progress, "cutting cells"):
             cells, channels = self.cut(events, totals)
             found = self.store(events.transform(transforms.find_cells(self.dims, cells, channels)))
@@ -152,9 +176,9 @@ class ContentBuilder(Builder[ContentFrames]):
         density = found.transform(
             transforms.densities(cell_table(spark, cells, "cell"), period.window)
         )
-        empty = [window.start for window in windows if not window.events]
-        if empty:
-            density = density.unionByName(silent_cells(spark, cells, empty))
+        silent = [window.start for window in windows if not window.events]
+        if silent:
+            density = density.unionByName(silent_cells(spark, cells, silent))
         header: dict[str, Any] = {} if publisher is None else {"publisher": publisher}
         header |= {
             "period_seconds": period.seconds,
@@ -174,7 +198,7 @@ class ContentBuilder(Builder[ContentFrames]):
             rates=None
             if channels is None
             else found.transform(transforms.rates(users, period.window)),
-            bad=quarantine.all_bad_rows(self.checked),
+            bad=self.bad_rows(),
             report=ContentReport(
                 publications=self.rows["publications"],
                 subscriptions=self.rows["subscriptions"],
@@ -190,6 +214,9 @@ class ContentBuilder(Builder[ContentFrames]):
                 end=self.scope.end if self.scope.end is not None else totals["last"],
                 window=period.window,
                 windows=windows,
+                time_units=tuple(names_of(totals[FORMS])),
+                outliers=self.outliers,
+                event_doubles=self.event_doubles,
             ),
             header=header,
             _stored=self.stored,
@@ -213,14 +240,18 @@ class ContentBuilder(Builder[ContentFrames]):
 
     def check_events(self, publications: DataFrame) -> DataFrame:
         """Return publications with a verdict on each row."""
-        return checks.check_content_events(
+        checked = checks.check_content_events(
             publications,
             self.options.attributes,
             start=self.scope.start,
             end=self.scope.end,
             space=self.options.space,
             place=self.places["publications"],
+            unit=self.how.time_unit,
+            event_id=self.event_id,
+            is_doubted="publications" in self.how.doubts,
         )
+        return checked if self.event_id is None else checked.transform(mark_doubles)
 
     def locate(self, checked: DataFrame, num_axes: int) -> DataFrame:
         """Return ``name``, ``net_0``, … once a name."""
@@ -260,10 +291,19 @@ class ContentBuilder(Builder[ContentFrames]):
                 small = F.broadcast(lost) if num_lost < MOST_BROADCAST else lost
                 mark = transforms.mark_lost_publishers(small)
                 events, checked = slim.transform(mark), checked.transform(mark)
-        found = events.transform(transforms.measure_events(self.dims)).collect()
-        by_verdict = {row["verdict"]: row.asDict() for row in found}
+        by_verdict = self.add_up(events)
+        self.outliers = look_for_outliers(events, self.scope, by_verdict, place)
+        if self.outliers is not None:
+            bulk = self.outliers.bulk
+            counts_so_far = F.col(S.VERDICT).isin(S.FINE, S.DUPLICATE)
+            is_far = counts_so_far & ~F.col(S.INSTANT).between(bulk.first, bulk.last)
+            far = {S.VERDICT: S.rejudge(is_far, S.OUTSIDE)}
+            events, checked = events.withColumns(far), checked.withColumns(far)
+            by_verdict = self.add_up(events)
         counts = {code: row["rows"] for code, row in by_verdict.items()}
         rows = self.note_rows("publications", checked, counts)
+        if self.event_id is not None:
+            self.event_doubles = counts.get(S.DUPLICATE, 0)
         self.refuse_bad_trace("publications")
         if not rows.fine:
             raise InputError(
@@ -272,6 +312,11 @@ class ContentBuilder(Builder[ContentFrames]):
                 "--from, --to and --space."
             )
         return slim, events, by_verdict[S.FINE]
+
+    def add_up(self, events: DataFrame) -> dict[int, dict[str, Any]]:
+        """Return of the events of each verdict how many there are, when and where."""
+        found = events.transform(transforms.measure_events(self.dims)).collect()
+        return {row["verdict"]: row.asDict() for row in found}
 
     def rectangles(self, checked: DataFrame, located: DataFrame) -> DataFrame:
         """Return ``name`` and its rectangle, once a name."""

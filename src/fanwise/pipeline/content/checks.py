@@ -17,6 +17,8 @@ from fanwise.pipeline.content.options import LARGEST_COORDINATE, Space
 from fanwise.pipeline.shared import schema as S
 from fanwise.pipeline.shared import values
 from fanwise.pipeline.shared.checks import bad_timestamps, judge, message_sizes, outside_period
+from fanwise.pipeline.shared.doubles import event_ids
+from fanwise.pipeline.shared.time_units import AUTO
 
 
 def check_content_events(
@@ -27,6 +29,9 @@ def check_content_events(
     end: int | None = None,
     space: Space | None = None,
     place: str = "publications",
+    unit: str = AUTO,
+    event_id: str | None = None,
+    is_doubted: bool = False,
 ) -> DataFrame:
     """Check ``publisher``, ``timestamp``, one column per attribute, optional ``bytes``.
 
@@ -42,14 +47,25 @@ def check_content_events(
         Least and greatest value on each axis; events beyond are bad. None: all are let pass.
     place
         How messages name the trace.
+    unit
+        Of epoch times; see :mod:`~fanwise.pipeline.shared.time_units`.
+    event_id
+        A column that each event must have a value in; see
+        :func:`~fanwise.pipeline.shared.doubles.mark_doubles`.
+    is_doubted
+        Whether replacement characters tell of another encoding.
     """
     S.require_columns(frame, ("publisher", "timestamp", *attributes), place)
+    frame = values.with_whole_number(frame, "timestamp")
+    ids, no_ids = event_ids(frame, event_id, place)
     sizes, bad_sizes = message_sizes(frame, place)
     raw, missing = _raw_columns(frame, attributes)
     typed = raw.withColumns(
         {
             S.PUBLISHER: values.identifier(frame, "publisher", place),
-            S.INSTANT: values.instant(frame, "timestamp", place),
+            S.INSTANT: values.instant(frame, "timestamp", place, unit),
+            S.UNIT: values.instant_form(frame, "timestamp", unit),
+            **ids,
             **_numbers(raw, attributes, "_at", place),
             S.BYTES: sizes,
         }
@@ -67,14 +83,20 @@ def check_content_events(
             ("no value for an attribute", missing),
             ("attribute not a number", _any_null(at)),
             *bad_sizes,
+            *no_ids,
             *beyond,
         ),
         outside_period(start, end),
+        (S.PUBLISHER,) if is_doubted else (),
     )
 
 
 def check_rectangles(
-    frame: DataFrame, attributes: Sequence[str], *, place: str = "subscriptions"
+    frame: DataFrame,
+    attributes: Sequence[str],
+    *,
+    place: str = "subscriptions",
+    is_doubted: bool = False,
 ) -> DataFrame:
     """Check ``subscriber`` and the sides of its rectangle.
 
@@ -105,10 +127,13 @@ def check_rectangles(
                 reduce(or_, (low > high for low, high in zip(lo, hi, strict=True))),
             ),
         ),
+        doubted=(S.NAME,) if is_doubted else (),
     )
 
 
-def check_positions(frame: DataFrame, num_axes: int, *, place: str = "positions") -> DataFrame:
+def check_positions(
+    frame: DataFrame, num_axes: int, *, place: str = "positions", is_doubted: bool = False
+) -> DataFrame:
     """Check ``name`` (or ``subscriber``) and the coordinates of its point."""
     name = name_column(frame, ("name", "subscriber"), place)
     raw, _ = _raw_columns(frame, [f"net_{axis}" for axis in range(num_axes)])
@@ -125,6 +150,7 @@ def check_positions(frame: DataFrame, num_axes: int, *, place: str = "positions"
             ("no name", F.col(S.NAME).isNull()),
             ("coordinate not a number", _any_null(points)),
         ),
+        doubted=(S.NAME,) if is_doubted else (),
     )
 
 

@@ -9,8 +9,14 @@ from pathlib import Path
 from fanwise.pipeline.content.build import ContentBuilder
 from fanwise.pipeline.content.options import ContentOptions
 from fanwise.pipeline.content.report import ContentReport
-from fanwise.pipeline.shared.ingestion import Source, as_traces, ingest_traces
+from fanwise.pipeline.engine import spark_runs
+from fanwise.pipeline.shared.building import Reading
+from fanwise.pipeline.shared.columns import require
+from fanwise.pipeline.shared.ingestion import ingest_traces
+from fanwise.pipeline.shared.options import Limit
 from fanwise.pipeline.shared.period import Scope
+from fanwise.pipeline.shared.reading import Source, as_traces, check_before
+from fanwise.pipeline.shared.time_units import parse_unit
 from fanwise.pipeline.shared.times import Duration, Instant
 from fanwise.progress import SILENT, Progress
 
@@ -35,6 +41,9 @@ def ingest_content(
     window: Duration | None = None,
     period: Duration | None = None,
     max_bad_rows: int | str = 0,
+    time_unit: str = "auto",
+    event_id: str | None = None,
+    allow_empty: bool = False,
     overwrite: bool = False,
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
@@ -50,17 +59,54 @@ def ingest_content(
         Folder or address to write.
     options
         What shapes the workload.
-    start, end, window, period, max_bad_rows, overwrite, master, conf, progress
+    start, end, window, period, max_bad_rows, time_unit, event_id, allow_empty
+        As for :func:`fanwise.pipeline.ingest`.
+    overwrite, master, conf, progress
         As for :func:`fanwise.pipeline.ingest`.
     """
     traces = as_traces(
         sources.publications, sources.subscriptions, sources.positions, sources.brokers
     )
-    builder = ContentBuilder(
-        options,
-        scope=Scope.parse(start, end, window, period),
-        max_bad_rows=max_bad_rows,
-        progress=progress,
-        places=[trace.path for trace in traces],
+    scope = Scope.parse(start, end, window, period)
+    limit = Limit.parse(max_bad_rows)
+    reading = Reading(time_unit=parse_unit(time_unit), allow_empty=allow_empty)
+
+    def builder(reading: Reading) -> ContentBuilder:
+        return ContentBuilder(
+            options,
+            scope=scope,
+            max_bad_rows=limit,
+            progress=progress,
+            places=[trace.path for trace in traces],
+            event_id=event_id,
+            reading=reading,
+        )
+
+    named = dict(zip(ContentBuilder.traces, traces, strict=True))
+    ids = () if event_id is None else (event_id,)
+    needed = {"publications": ("publisher", "timestamp", *options.attributes, *ids)}
+    check_before(
+        named,
+        out,
+        window=scope.window,
+        overwrite=overwrite,
+        check={
+            "publications": lambda names, place: require(names, needed["publications"], place),
+            "subscriptions": lambda names, place: require(names, ("subscriber",), place),
+        },
+        allow_empty=allow_empty,
+        reads_lakes=bool(conf) or spark_runs(),
     )
-    return ingest_traces(builder, traces, out, overwrite=overwrite, master=master, conf=conf)
+    known = dict(ContentBuilder.traces) | {
+        "publications": (*ContentBuilder.traces["publications"], *ids)
+    }
+    return ingest_traces(
+        builder,
+        reading,
+        list(known.values()),
+        traces,
+        out,
+        overwrite=overwrite,
+        master=master,
+        conf=conf,
+    )

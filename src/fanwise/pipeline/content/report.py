@@ -67,7 +67,8 @@ class ContentReport(IngestReport):
                 "rows": self.publications.rows,
                 "bad": dict(self.publications.bad),
                 "outside": self.publications.outside,
-                "events": self.publications.fine,
+                "events": self.publications.fine - (self.event_doubles or 0),
+                **self._double_entries(),
             },
             "subscriptions": {
                 "rows": self.subscriptions.rows,

@@ -19,6 +19,7 @@ from pyspark.sql.window import Window
 
 from fanwise.pipeline.content.cells import Cells
 from fanwise.pipeline.shared import schema as S
+from fanwise.pipeline.shared.time_spans import far_apart
 from fanwise.pipeline.shared.windows import Transform, add_times, add_up, window_columns
 
 CELL = "cell"
@@ -37,6 +38,7 @@ def slim_events(num_axes: int, window: int | None) -> Transform:
             F.col(S.VERDICT),
             F.col(S.PUBLISHER),
             F.col(S.INSTANT),
+            F.col(S.UNIT),
             F.col(S.BYTES),
             *(F.col(f"_at_{axis}") for axis in range(num_axes)),
         ]
@@ -128,6 +130,7 @@ def measure_events(num_axes: int) -> Transform:
             F.min(S.INSTANT).alias("first"),
             F.max(S.INSTANT).alias("last"),
             F.avg(S.BYTES).alias("bytes"),
+            *(total.alias(name) for name, total in far_apart(events).items()),
             *(F.min(f"_at_{axis}").alias(f"lo_{axis}") for axis in range(num_axes)),
             *(F.max(f"_at_{axis}").alias(f"hi_{axis}") for axis in range(num_axes)),
         )

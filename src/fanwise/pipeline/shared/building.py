@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from fanwise.pipeline.shared import quarantine
+from fanwise.pipeline.shared import schema as S
 from fanwise.pipeline.shared.frames import Frames
 from fanwise.pipeline.shared.job_progress import track_jobs
 from fanwise.pipeline.shared.numbering import number_rows, sort_by_name
@@ -18,7 +20,31 @@ from fanwise.pipeline.shared.options import Limit
 from fanwise.pipeline.shared.period import Scope
 from fanwise.pipeline.shared.report import Rows
 from fanwise.pipeline.shared.session import translated_errors
+from fanwise.pipeline.shared.time_units import AUTO
 from fanwise.progress import Progress
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the rows of traces are taken, beyond what they say.
+
+    Attributes
+    ----------
+    time_unit
+        Of epoch times; see :mod:`~fanwise.pipeline.shared.time_units`.
+    allow_empty
+        Let results have nothing in them.
+    doubts
+        Traces of text whose encoding nobody has said.
+    unreadable
+        Files that are left out of each trace, with the reason.
+    """
+
+    time_unit: str = AUTO
+    allow_empty: bool = True
+    doubts: Collection[str] = ()
+    unreadable: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
 
 FramesT = TypeVar("FramesT", bound=Frames[Any], covariant=True)
 
@@ -39,6 +65,8 @@ class Builder(ABC, Generic[FramesT]):
         Hears of tasks done.
     places
         How messages name the traces, in the order of :attr:`traces`.
+    reading
+        How rows are taken.
     """
 
     traces: ClassVar[Mapping[str, Sequence[str]]]
@@ -48,10 +76,12 @@ class Builder(ABC, Generic[FramesT]):
         self,
         *,
         scope: Scope | None,
-        max_bad_rows: int | str,
+        max_bad_rows: int | str | Limit,
         progress: Progress,
         places: Sequence[str],
+        reading: Reading | None = None,
     ) -> None:
+        self.how = reading or Reading()
         self.scope = scope or Scope()
         self.limit = Limit.parse(max_bad_rows)
         self.progress = progress
@@ -97,6 +127,9 @@ class Builder(ABC, Generic[FramesT]):
     def note_rows(self, trace: str, checked: DataFrame, by_verdict: Mapping[int, int]) -> Rows:
         """Note and return how the rows of a checked trace were judged."""
         self.checked[trace] = checked
+        lost = len(self.how.unreadable.get(trace, ()))
+        if lost:
+            by_verdict = {**by_verdict, S.verdict(S.UNREADABLE): lost}
         self.rows[trace] = rows = quarantine.count_rows(by_verdict)
         return rows
 
@@ -115,6 +148,19 @@ class Builder(ABC, Generic[FramesT]):
         if not self.limit.allows(num_bad, sum(rows.rows for rows in self.rows.values())):
             worst = max(reversed(self.rows), key=lambda trace: self.rows[trace].num_bad)
             raise self._too_many(worst, num_bad)
+
+    def bad_rows(self) -> DataFrame:
+        """Return the bad rows of all traces, and the files left out."""
+        found = quarantine.all_bad_rows(self.checked)
+        lost = [
+            (trace, file, S.UNREADABLE, reason)
+            for trace, files in self.how.unreadable.items()
+            for file, reason in files.items()
+        ]
+        if not lost:
+            return found
+        schema = "trace string, file string, reason string, row string"
+        return found.unionByName(found.sparkSession.createDataFrame(lost, schema))
 
     def _too_many(self, trace: str, num_bad: int) -> Exception:
         return quarantine.too_many(

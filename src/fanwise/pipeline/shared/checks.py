@@ -16,10 +16,22 @@ Reason = tuple[str, Column]
 """The words of a reason for which a row is bad, and where it holds."""
 
 
-def judge(frame: DataFrame, reasons: Sequence[Reason], outside: Column | None = None) -> DataFrame:
-    """Add the verdict: the first reason that holds, else outside, else fine."""
+def judge(
+    frame: DataFrame,
+    reasons: Sequence[Reason],
+    outside: Column | None = None,
+    doubted: Sequence[str] = (),
+) -> DataFrame:
+    """Add the verdict: the first reason that holds, else outside, else fine.
+
+    In the columns ``doubted``, and in rows that could not be taken apart, replacement characters
+    tell of another encoding.
+    """
     if S.MALFORMED in frame.columns:
         reasons = [("malformed row", F.col(S.MALFORMED).isNotNull()), *reasons]
+        if doubted:
+            foreign = [_is_foreign(name) for name in (*doubted, S.MALFORMED)]
+            reasons = [(S.NOT_UTF8, reduce(or_, foreign)), *reasons]
     (text, first), *others = reasons
     result = F.when(first, S.verdict(text))
     for text, condition in others:
@@ -27,6 +39,10 @@ def judge(frame: DataFrame, reasons: Sequence[Reason], outside: Column | None = 
     if outside is not None:
         result = result.when(outside, S.OUTSIDE)
     return frame.withColumn(S.VERDICT, result.otherwise(S.FINE))
+
+
+def _is_foreign(name: str) -> Column:
+    return F.coalesce(F.contains(F.col(name), F.lit(S.REPLACEMENT)), F.lit(False))
 
 
 def any_of(*conditions: Column | None) -> Column | None:

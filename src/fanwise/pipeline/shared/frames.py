@@ -9,7 +9,9 @@ from typing import Any, Generic, TypeVar
 
 from pyspark.sql import DataFrame
 
-from fanwise.pipeline.shared.report import IngestReport, Window
+from fanwise.pipeline.shared.report import IngestReport, Window, ingest_entries
+
+__all__ = ["Frames", "ReportT", "ingest_entries"]
 
 ReportT = TypeVar("ReportT", bound=IngestReport)
 
@@ -47,11 +49,3 @@ class Frames(ABC, Generic[ReportT]):
         for frame in self._stored:
             frame.unpersist()
         self._stored.clear()
-
-
-def ingest_entries(report: IngestReport, window: Window | None) -> dict[str, Any]:
-    """Return what headers say of their origin: the instants of a window, and the ingest."""
-    entries: dict[str, Any] = {}
-    if window is not None:
-        entries = {name: window.as_dict()[name] for name in ("start", "end")}
-    return {**entries, "ingest": report.as_dict()}

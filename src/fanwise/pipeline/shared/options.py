@@ -25,8 +25,10 @@ class Limit:
     share: float | None = None
 
     @classmethod
-    def parse(cls, text: str | int) -> Limit:
+    def parse(cls, text: str | int | Limit) -> Limit:
         """Read ``100`` or ``0.5%``."""
+        if isinstance(text, Limit):
+            return text
         wanted = "a whole number >= 0, or a percentage like 0.1%"
         digits = str(text).strip()
         try:

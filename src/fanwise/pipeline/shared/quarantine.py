@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from fanwise.errors import InputError
 from fanwise.pipeline.shared import schema as S
+from fanwise.pipeline.shared.bad_rows import too_many_message
 from fanwise.pipeline.shared.options import Limit
 from fanwise.pipeline.shared.report import Rows
 
@@ -47,15 +48,7 @@ def all_bad_rows(checked: Mapping[str, DataFrame]) -> DataFrame:
 
 def too_many(limit: Limit, rows: Rows, checked: DataFrame, place: str, num_bad: int) -> InputError:
     """Return the error: how many, the commonest reason, and the first example of it."""
-    reason, count = max(rows.bad.items(), key=lambda item: item[1])
+    reason, _ = max(rows.bad.items(), key=lambda item: item[1])
     example = bad_rows(checked, place).where(F.col("reason") == reason).first()
-    file, row = "", "?"
-    if example is not None:
-        file = unquote(example["file"]).rsplit("/", 1)[-1]
-        row = example["row"] if len(example["row"]) <= 200 else example["row"][:200] + "…"
-    inside = f" in {file}" if file and not place.endswith(file) else ""
-    return InputError(
-        f"{place}: {num_bad} bad row{'s' if num_bad > 1 else ''}, more than --max-bad-rows "
-        f"{limit}; most often {reason!r} ({count}), as in {row}{inside}; "
-        "repair them, or allow more and find them in quarantine/."
-    )
+    shown = None if example is None else (unquote(example["file"]), example["row"])
+    return too_many_message(str(limit), rows, place, num_bad, shown)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from fanwise.pipeline.shared.outliers import Outliers
 from fanwise.pipeline.shared.times import SECOND, folder_name, iso
 
 
@@ -55,6 +56,13 @@ class IngestReport(ABC):
         Length of the windows in microseconds, null without.
     windows
         What each window has.
+    time_units
+        In which forms the times of events came: ``ISO 8601``, ``timestamp`` (of a column that has
+        such a type), or epoch times in ``s``, ``ms``, ``us``, ``ns``.
+    outliers
+        Events left out because they are far in time from all others; they count as outside.
+    event_doubles
+        Events whose id was there already; null unless ids were asked for.
     """
 
     publications: Rows
@@ -64,6 +72,9 @@ class IngestReport(ABC):
     end: int | None
     window: int | None = None
     windows: Sequence[Window] = ()
+    time_units: Sequence[str] = ()
+    outliers: Outliers | None = None
+    event_doubles: int | None = None
 
     @property
     @abstractmethod
@@ -88,7 +99,12 @@ class IngestReport(ABC):
             "period_seconds": plain_number(self.period_seconds),
             "from": None if self.start is None else iso(self.start),
             "to": None if self.end is None else iso(self.end),
+            "time_units": list(self.time_units),
+            **({} if self.outliers is None else {"time_outliers": self.outliers.as_dict()}),
         }
+
+    def _double_entries(self) -> dict[str, Any]:
+        return {} if self.event_doubles is None else {"duplicates": self.event_doubles}
 
     def _window_entries(self) -> dict[str, Any]:
         return {} if self.window is None else {"window_seconds": self.window // SECOND}
@@ -97,3 +113,11 @@ class IngestReport(ABC):
 def plain_number(value: float) -> float | int:
     """Return a whole number as an integer, so that JSON shows it without a fraction."""
     return int(value) if float(value).is_integer() else value
+
+
+def ingest_entries(report: IngestReport, window: Window | None) -> dict[str, Any]:
+    """Return what headers say of their origin: the instants of a window, and the ingest."""
+    entries: dict[str, Any] = {}
+    if window is not None:
+        entries = {name: window.as_dict()[name] for name in ("start", "end")}
+    return {**entries, "ingest": report.as_dict()}

@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 
 from fanwise import durations
 from fanwise.errors import ParameterError
+from fanwise.pipeline.shared.time_units import PER_SECOND, unit_of
 
 Instant = str | float | datetime
 Duration = str | float
@@ -23,7 +24,8 @@ LAST_INSTANT = 253_402_300_800 * SECOND - 1
 def parse_instant(text: Instant, parameter: str) -> int:
     """Return microseconds since the epoch; without a zone, UTC is meant.
 
-    Digits alone are epoch seconds, so 20240131 is a moment in August 1970: write dates with dashes.
+    Digits alone are an epoch time, whose unit its size tells as in traces: 20240131 is a moment in
+    August 1970, so write dates with dashes.
     """
     if isinstance(text, datetime):
         moment = text
@@ -36,9 +38,11 @@ def parse_instant(text: Instant, parameter: str) -> int:
             except ValueError:
                 raise ParameterError(parameter, _INSTANT, text) from None
         else:
-            if not seconds.is_finite() or not FIRST_INSTANT <= seconds * SECOND <= LAST_INSTANT:
-                raise ParameterError(parameter, _INSTANT, text)
-            return int((seconds * SECOND).to_integral_value())
+            if seconds.is_finite():
+                micros = seconds * SECOND / PER_SECOND[unit_of(seconds)]
+                if FIRST_INSTANT <= micros <= LAST_INSTANT:
+                    return int(micros.to_integral_value())
+            raise ParameterError(parameter, _INSTANT, text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(microseconds=1)

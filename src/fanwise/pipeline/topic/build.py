@@ -10,18 +10,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from fanwise.errors import InputError
-from fanwise.pipeline.shared import quarantine
+from fanwise.pipeline.shared import empty
 from fanwise.pipeline.shared import schema as S
-from fanwise.pipeline.shared.building import Builder
+from fanwise.pipeline.shared.building import Builder, Reading
+from fanwise.pipeline.shared.doubles import mark_doubles
 from fanwise.pipeline.shared.job_progress import track_jobs
-from fanwise.pipeline.shared.options import MESSAGE_BYTES, check_message_bytes
+from fanwise.pipeline.shared.options import MESSAGE_BYTES, Limit, check_message_bytes
+from fanwise.pipeline.shared.outliers import Outliers
 from fanwise.pipeline.shared.period import Period, Scope, settle
+from fanwise.pipeline.shared.time_spans import FORMS, RINGS, look_for_outliers
+from fanwise.pipeline.shared.time_units import names_of
 from fanwise.pipeline.shared.windows import WINDOW, Transform, window_columns
-from fanwise.pipeline.topic import checks, transforms
+from fanwise.pipeline.topic import change_log, checks, columns, transforms
+from fanwise.pipeline.topic.actions import Actions, LogCounts
 from fanwise.pipeline.topic.frames import WorkloadFrames
 from fanwise.pipeline.topic.report import Report, Window
 from fanwise.progress import SILENT, Progress
@@ -98,11 +102,24 @@ class TopicBuilder(Builder[WorkloadFrames]):
         message_bytes: float,
         keep_empty: bool,
         mutual: bool,
-        max_bad_rows: int | str,
+        max_bad_rows: int | str | Limit,
         progress: Progress,
         places: Sequence[str],
+        event_id: str | None = None,
+        actions: Actions | None = None,
+        reading: Reading | None = None,
     ) -> None:
-        super().__init__(scope=scope, max_bad_rows=max_bad_rows, progress=progress, places=places)
+        super().__init__(
+            scope=scope,
+            max_bad_rows=max_bad_rows,
+            progress=progress,
+            places=places,
+            reading=reading,
+        )
+        self.event_id = event_id
+        self.actions = actions
+        self.outliers: Outliers | None = None
+        self.log: LogCounts | None = None
         self.message_bytes = check_message_bytes(message_bytes)
         self.keep_empty = keep_empty
         self.mutual = mutual
@@ -116,6 +133,12 @@ class TopicBuilder(Builder[WorkloadFrames]):
         period = settle(self.scope, totals.first, totals.last, self.places["publications"])
         all_pairs, seen = self.find_pairs(subscriptions, period)
         self.refuse_bad_traces()
+        if not self.how.allow_empty:
+            for rule, trace in (
+                (empty.refuse_no_events, "publications"),
+                (empty.refuse_no_subscriptions, "subscriptions"),
+            ):
+                rule(self.rows[trace], self.places[trace])
 
         pairs = transforms.fine_pairs(all_pairs)
         followed = self.store(transforms.followed_topics(pairs))
@@ -142,13 +165,20 @@ class TopicBuilder(Builder[WorkloadFrames]):
             if window is not None:
                 num_topics = _count_distinct(topics, "name")
                 num_subscribers = _count_distinct(subscribers, "name")
+        if not num_pairs and not self.how.allow_empty:
+            empty.refuse_no_pairs(
+                topics_published,
+                topics_followed,
+                self.places["publications"],
+                self.places["subscriptions"],
+            )
         return WorkloadFrames(
             topics=_tidy(topics, "topic", ("rate", "bytes")),
             subscribers=_tidy(subscribers, "subscriber", ()),
             interests=links.transform(
                 transforms.interests(subscribers.withColumnRenamed("name", "subscriber"))
             ),
-            bad=quarantine.all_bad_rows(self.checked),
+            bad=self.bad_rows(),
             report=Report(
                 publications=self.rows["publications"],
                 subscriptions=self.rows["subscriptions"],
@@ -166,51 +196,89 @@ class TopicBuilder(Builder[WorkloadFrames]):
                 end=self.scope.end if self.scope.end is not None else totals.last,
                 window=window,
                 windows=windows,
+                time_units=tuple(names_of(totals.forms)),
+                outliers=self.outliers,
+                event_doubles=(
+                    None if self.event_id is None else totals.by_verdict.get(S.DUPLICATE, 0)
+                ),
+                log=self.log,
             ),
             _stored=self.stored,
         )
 
     def count_events(self, publications: DataFrame) -> tuple[DataFrame, _EventTotals]:
         """Return the events of each topic (and window), and their totals."""
+        place = self.places["publications"]
         checked = self.check_publications(publications)
-        counts = self.store(checked.transform(transforms.count_events(self.scope.window)))
+        counts, totals = self.add_up(checked)
         with self.reading(publications.sparkSession, "publications"):
-            totals = _event_totals(counts)
+            self.outliers = look_for_outliers(checked, self.scope, totals.times, place)
+        if self.outliers is not None:
+            bulk = self.outliers.bulk
+            within = Scope(start=bulk.first, end=bulk.last + 1)
+            checked = self.check_publications(publications, within)
+            counts, totals = self.add_up(checked)
         self.note_rows("publications", checked, totals.by_verdict)
         self.refuse_bad_trace("publications")
         return counts, totals
 
-    def check_publications(self, frame: DataFrame) -> DataFrame:
+    def add_up(self, checked: DataFrame) -> tuple[DataFrame, _EventTotals]:
+        """Return the events of each topic (and window), kept in storage, and their totals."""
+        counts = self.store(checked.transform(transforms.count_events(self.scope.window)))
+        with self.reading(checked.sparkSession, "publications"):
+            return counts, _event_totals(counts)
+
+    def check_publications(self, frame: DataFrame, within: Scope | None = None) -> DataFrame:
         """Return publications with a verdict on each row: events, or ready counts."""
-        place = self.places["publications"]
-        if S.has_column(frame, "timestamp"):
-            return checks.check_events(
-                frame, start=self.scope.start, end=self.scope.end, place=place
+        place, scope = self.places["publications"], within or self.scope
+        present = [name for name in frame.columns if not name.startswith("_")]
+        is_timed = columns.check_publications(
+            present, place, has_window=self.scope.window is not None, event_id=self.event_id
+        )
+        is_doubted = "publications" in self.how.doubts
+        if is_timed:
+            checked = checks.check_events(
+                frame,
+                start=scope.start,
+                end=scope.end,
+                place=place,
+                unit=self.how.time_unit,
+                event_id=self.event_id,
+                is_doubted=is_doubted,
             )
-        if not S.has_column(frame, "events"):
-            present = [name for name in frame.columns if not name.startswith("_")]
-            raise InputError(
-                f"{place}: neither 'timestamp' (one row per event) nor 'events' (ready counts) is "
-                f"among the columns {', '.join(map(repr, present))}; see --columns and --rename."
+        else:
+            checked = checks.check_counts(
+                frame, place=place, event_id=self.event_id, is_doubted=is_doubted
             )
-        if self.scope.window is not None:
-            raise InputError(
-                f"{place}: has no column 'timestamp', so it cannot be cut into windows; "
-                "leave out --window."
-            )
-        return checks.check_counts(frame, place=place)
+        return checked if self.event_id is None else checked.transform(mark_doubles)
 
     def find_pairs(self, subscriptions: DataFrame, period: Period) -> tuple[DataFrame, _PairTotals]:
         """Return the distinct pairs by verdict, and how many there are."""
         start, end = period.covered
-        checked = checks.check_subscriptions(
-            subscriptions, start=start, end=end, place=self.places["subscriptions"]
-        )
-        both_ways = checks.mutual(checked) if self.mutual else checked
+        place = self.places["subscriptions"]
+        is_doubted = "subscriptions" in self.how.doubts
+        unit = self.how.time_unit
+        bad: dict[int, int] = {}
+        if self.actions is not None:
+            checked = change_log.check_log(
+                subscriptions, self.actions, place=place, unit=unit, is_doubted=is_doubted
+            )
+            turns = self.store(change_log.turning_points(checked))
+            with self.reading(subscriptions.sparkSession, "subscriptions"):
+                lost = len(self.how.unreadable.get("subscriptions", ()))
+                log = change_log.read_log(checked, turns, start, end, lost)
+            counted, bad, self.log = log.spans, log.bad, log.counts
+        else:
+            present = [name for name in subscriptions.columns if not name.startswith("_")]
+            columns.check_follows(present, place, is_log=False)
+            counted = checked = checks.check_subscriptions(
+                subscriptions, start=start, end=end, place=place, unit=unit, is_doubted=is_doubted
+            )
+        both_ways = checks.mutual(counted) if self.mutual else counted
         pairs = self.store(both_ways.transform(transforms.distinct_pairs(self.scope.window)))
         with self.reading(subscriptions.sparkSession, "subscriptions"):
             totals = _pair_totals(pairs)
-        self.note_rows("subscriptions", checked, totals.by_verdict)
+        self.note_rows("subscriptions", checked, {**totals.by_verdict, **bad})
         return pairs, totals
 
 
@@ -238,6 +306,8 @@ class _EventTotals:
     topics: int
     first: int | None
     last: int | None
+    forms: int
+    times: Mapping[int, Row]
 
 
 def _event_totals(counts: DataFrame) -> _EventTotals:
@@ -248,6 +318,8 @@ def _event_totals(counts: DataFrame) -> _EventTotals:
         F.count_if(F.col("events") > 0).alias("topics"),
         (F.min("first") if timed else F.lit(None)).alias("first"),
         (F.max("last") if timed else F.lit(None)).alias("last"),
+        (F.bit_or(RINGS) if timed else F.lit(0)).alias(RINGS),
+        (F.bit_or(FORMS) if timed else F.lit(0)).alias(FORMS),
     )
     by_verdict = {row["verdict"]: row for row in found.collect()}
     fine = by_verdict.get(S.FINE)
@@ -257,6 +329,8 @@ def _event_totals(counts: DataFrame) -> _EventTotals:
         topics=fine["topics"] if fine else 0,
         first=fine["first"] if fine else None,
         last=fine["last"] if fine else None,
+        forms=fine[FORMS] if fine else 0,
+        times=by_verdict,
     )
 
 

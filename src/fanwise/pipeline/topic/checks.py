@@ -18,6 +18,8 @@ from fanwise.pipeline.shared.checks import (
     message_sizes,
     outside_period,
 )
+from fanwise.pipeline.shared.doubles import event_ids
+from fanwise.pipeline.shared.time_units import AUTO
 
 
 def check_events(
@@ -26,6 +28,9 @@ def check_events(
     start: int | None = None,
     end: int | None = None,
     place: str = "publications",
+    unit: str = AUTO,
+    event_id: str | None = None,
+    is_doubted: bool = False,
 ) -> DataFrame:
     """Check publications of one row per event.
 
@@ -38,32 +43,52 @@ def check_events(
         Microseconds since the epoch; events before ``start`` or from ``end`` on are outside.
     place
         How messages name the trace.
+    unit
+        Of epoch times; see :mod:`~fanwise.pipeline.shared.time_units`.
+    event_id
+        A column that each event must have a value in; see
+        :func:`~fanwise.pipeline.shared.doubles.mark_doubles`.
+    is_doubted
+        Whether replacement characters tell of another encoding.
     """
     S.require_columns(frame, ("topic", "timestamp"), place)
+    frame = values.with_whole_number(frame, "timestamp")
+    ids, no_ids = event_ids(frame, event_id, place)
     sizes, bad_sizes = message_sizes(frame, place)
     events, bad_events = _events(frame, place)
     typed = frame.withColumns(
         {
             S.TOPIC: values.identifier(frame, "topic", place),
-            S.INSTANT: values.instant(frame, "timestamp", place),
+            S.INSTANT: values.instant(frame, "timestamp", place, unit),
+            S.UNIT: values.instant_form(frame, "timestamp", unit),
             **events,
             S.BYTES: sizes,
+            **ids,
         }
     )
     no_topic = ("no topic", F.col(S.TOPIC).isNull())
-    reasons = (no_topic, *bad_timestamps(frame), *bad_events, *bad_sizes)
-    return judge(typed, reasons, outside_period(start, end))
+    reasons = (no_topic, *bad_timestamps(frame), *bad_events, *bad_sizes, *no_ids)
+    doubted = (S.TOPIC,) if is_doubted else ()
+    return judge(typed, reasons, outside_period(start, end), doubted)
 
 
-def check_counts(frame: DataFrame, *, place: str = "publications") -> DataFrame:
+def check_counts(
+    frame: DataFrame,
+    *,
+    place: str = "publications",
+    event_id: str | None = None,
+    is_doubted: bool = False,
+) -> DataFrame:
     """Check publications of ready counts: ``topic``, ``events``, optional ``bytes``."""
+    ids, no_ids = event_ids(frame, event_id, place)
     S.require_columns(frame, ("topic", "events"), place)
     sizes, bad_sizes = message_sizes(frame, place)
     events, bad_events = _events(frame, place)
     typed = frame.withColumns(
-        {S.TOPIC: values.identifier(frame, "topic", place), **events, S.BYTES: sizes}
+        {S.TOPIC: values.identifier(frame, "topic", place), **events, S.BYTES: sizes, **ids}
     )
-    return judge(typed, (("no topic", F.col(S.TOPIC).isNull()), *bad_events, *bad_sizes))
+    reasons = (("no topic", F.col(S.TOPIC).isNull()), *bad_events, *bad_sizes, *no_ids)
+    return judge(typed, reasons, doubted=(S.TOPIC,) if is_doubted else ())
 
 
 def check_subscriptions(
@@ -72,6 +97,8 @@ def check_subscriptions(
     start: int | None = None,
     end: int | None = None,
     place: str = "subscriptions",
+    unit: str = AUTO,
+    is_doubted: bool = False,
 ) -> DataFrame:
     """Check ``subscriber``, ``topic``, optional ``since`` and ``until``.
 
@@ -84,7 +111,7 @@ def check_subscriptions(
             S.SUBSCRIBER: values.identifier(frame, "subscriber", place),
             S.TOPIC: values.identifier(frame, "topic", place),
             **{
-                column: values.instant(frame, name, place)
+                column: values.instant(frame, name, place, unit)
                 for column, name in ((S.SINCE, "since"), (S.UNTIL, "until"))
                 if S.has_column(frame, name)
             },
@@ -106,7 +133,7 @@ def check_subscriptions(
         until <= start if until is not None and start is not None else None,
         since >= end if since is not None and end is not None else None,
     )
-    return judge(typed, reasons, outside)
+    return judge(typed, reasons, outside, (S.SUBSCRIBER, S.TOPIC) if is_doubted else ())
 
 
 def mutual(frame: DataFrame) -> DataFrame:

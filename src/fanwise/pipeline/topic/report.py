@@ -8,6 +8,7 @@ from typing import Any
 
 from fanwise.pipeline.shared import report as shared
 from fanwise.pipeline.shared.report import IngestReport, Rows
+from fanwise.pipeline.topic.actions import LogCounts
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,9 @@ class Report(IngestReport):
         Distinct, before anything is dropped.
     topics, subscribers, pairs
         Kept; with windows, in at least one of them.
+    log
+        Of a change log of subscriptions, what its rows did; ``subscriptions`` are then the spans
+        that came of it. Null otherwise.
     """
 
     events: int
@@ -45,6 +49,7 @@ class Report(IngestReport):
     subscribers: int
     pairs: int
     windows: tuple[Window, ...] = ()
+    log: LogCounts | None = None
 
     @property
     def rows_read(self) -> Mapping[str, Rows]:
@@ -59,6 +64,7 @@ class Report(IngestReport):
                 "bad": dict(self.publications.bad),
                 "outside": self.publications.outside,
                 "events": self.events,
+                **self._double_entries(),
             },
             "subscriptions": {
                 "rows": self.subscriptions.rows,
@@ -67,6 +73,7 @@ class Report(IngestReport):
                 "duplicates": self.duplicates,
                 "pairs": self.pairs_seen,
             },
+            **({} if self.log is None else {"subscription_log": self.log.as_dict()}),
             "topics": {
                 "published": self.topics_published,
                 "followed": self.topics_followed,

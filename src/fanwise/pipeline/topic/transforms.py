@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from fanwise.pipeline.shared import schema as S
+from fanwise.pipeline.shared.time_spans import far_apart
 from fanwise.pipeline.shared.windows import (
     WINDOW,
     Transform,
@@ -47,6 +48,7 @@ def count_events(window: int | None) -> Transform:
         if S.INSTANT in checked.columns:
             sums["first"] = F.min(S.INSTANT)
             sums["last"] = F.max(S.INSTANT)
+            sums |= far_apart(checked)
         named = [total.alias(name) for name, total in sums.items()]
         if window is None:
             return add_up(checked, keys, None, *named)

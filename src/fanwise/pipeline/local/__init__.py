@@ -1,0 +1,1 @@
+"""Small topic traces to workloads without Spark: the same folder, the same report."""
