@@ -123,11 +123,14 @@ def test_windows_before_1970_and_without_churn(tmp_path):
 
 
 def test_no_events_in_the_period(files, tmp_path):
-    report = ingest(*files, tmp_path / "out", start="2030-01-01", end="2030-01-02")
+    span = {"start": "2030-01-01", "end": "2030-01-02"}
+    with pytest.raises(InputError, match="9 are outside --from and --to"):
+        ingest(*files, tmp_path / "out", **span)
+    report = ingest(*files, tmp_path / "out", **span, allow_empty=True)
     assert (report.topics, report.pairs, report.period_seconds) == (0, 0, 86400)
     assert report.publications.outside == len(PUBLICATIONS)
     assert traces.tables(tmp_path / "out") == {"topics": [], "subscribers": [], "pairs": set()}
-    report = ingest(*files, tmp_path / "none", start="2030-01-01")
+    report = ingest(*files, tmp_path / "none", start="2030-01-01", allow_empty=True)
     assert (report.pairs, report.period_seconds) == (0, 86400)
 
 
