@@ -1,5 +1,7 @@
 import pytest
 
+from fanwise.planning import compilation
+from fanwise.planning.families import FAMILIES
 
 def test_doctor_finds_what_is_needed(run):
     done = run("doctor", "--json")
@@ -9,7 +11,17 @@ def test_doctor_finds_what_is_needed(run):
     assert {"python", "numba", "pyspark", "java", "kernel cache"} <= set(found)
 
 
-def test_doctor_compiles(run):
+def test_doctor_compiles(run, monkeypatch):
+    """One family; its algorithms are run by other tests as well."""
+    monkeypatch.setattr(compilation, "FAMILIES", {"select": FAMILIES["select"]})
+    done = run("doctor", "--compile", "--json")
+    assert done.status == 0
+    count = len(FAMILIES["select"].stages["algorithm"])
+    assert 0 < count <= int(done.json["findings"][-1]["what"].split()[0])
+
+
+@pytest.mark.soak
+def test_doctor_compiles_everything(run):
     done = run("doctor", "--compile", "--json")
     assert done.status == 0
     assert "algorithms ready" in done.json["findings"][-1]["what"]
