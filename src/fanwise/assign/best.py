@@ -232,8 +232,7 @@ def _search(search: AssignmentSearch) -> None:
 def _price(search: AssignmentSearch) -> None:
     """Look for prices that prove more, for a share of the time."""
     run = search.run
-    has_limit = run.time_limit is not None
-    pairs = MOST_PRICED_IN_TIME if has_limit else MOST_PRICED
+    pairs = MOST_PRICED_IN_TIME if search.is_by_time else MOST_PRICED
     if (
         search.problem.num_pairs <= QUICK_PRICED
         or search.is_over()
@@ -242,7 +241,9 @@ def _price(search: AssignmentSearch) -> None:
         return
     end = run.elapsed() + PRICES_SHARE * run.time_left()
     with run.timed("prices"):
-        found = priced_bound(search.problem, pairs, lambda: end - run.elapsed())
+        found = priced_bound(
+            search.problem, pairs, lambda: end - run.elapsed(), uses_time=search.is_by_time
+        )
     if found is not None:
         search.prove(found)
 

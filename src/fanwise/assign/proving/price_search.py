@@ -29,7 +29,7 @@ from fanwise.assign.proving.market import Market, Prices, boxes_of, evaluate, wh
 from fanwise.planning.highs import Matrix, Model, Solver
 
 ROUNDS, ROUNDS_IN_TIME, MOST_ITERATIONS = 60, 400, 50_000
-"""Programs at most, without a time limit and with one; and steps of each."""
+"""Programs at most, by work and where time is to be used; and steps of each."""
 MOST_BOXES = 12
 """New boxes of a broker in a round."""
 MOST_CELLS = 1500
@@ -45,13 +45,15 @@ STEADY = 25
 """It ends after so many rounds in which neither prices nor the program became any better."""
 
 
-def search_prices(market: Market, time_left: Callable[[], float]) -> tuple[float, Prices]:
-    """Return the best prices found, and what they prove."""
+def search_prices(
+    market: Market, time_left: Callable[[], float], rounds: int = ROUNDS
+) -> tuple[float, Prices]:
+    """Return the best prices found in so many programs, and what they prove."""
     program = Program(market)
     best = nothing_paid(market)
     value = evaluate(market, best).value
     centre, centre_value, stale = program.prices, -np.inf, 0
-    for _ in range(ROUNDS if np.isinf(time_left()) else ROUNDS_IN_TIME):
+    for _ in range(rounds):
         before = centre_value, program.value
         if time_left() <= 0 or not program.solve(time_left()):
             break

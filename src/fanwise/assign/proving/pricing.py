@@ -17,7 +17,7 @@ from fanwise.assign.problem import Assignment
 from fanwise.assign.proving.lattice import Lattice, Spans, corner_places, spans_of
 from fanwise.assign.proving.market import Market, Prices, claimed, rounded
 from fanwise.assign.proving.price_few import search_few
-from fanwise.assign.proving.price_search import nothing_paid, search_prices
+from fanwise.assign.proving.price_search import ROUNDS, ROUNDS_IN_TIME, nothing_paid, search_prices
 from fanwise.assign.subscriber_types import group_into_types
 from fanwise.planning.problem import Bound
 from fanwise.planning.proof import Proof
@@ -37,10 +37,12 @@ def priced_bound(
     time_left: Callable[[], float] = lambda: np.inf,
     *,
     is_quick: bool = False,
+    uses_time: bool = False,
 ) -> Bound | None:
     """Return the bound that prices at the leaves prove; None where it is no better than without.
 
-    Those with the fewest brokers are priced, up to so many pairs: whoever is not pays nothing.
+    Those with the fewest brokers are priced, up to so many pairs: whoever is not pays nothing. Who
+    wants the time used gets searches that may take all of it; without, they end by their work.
     """
     evidence = problem.evidence
     if evidence.lattice is None or (count_usable(problem) == 0).any():
@@ -49,9 +51,10 @@ def priced_bound(
     if len(market.members) == 0:
         return None
     searched = search_few(market, time_left, is_quick=is_quick)
-    is_small = num_pairs_of(market) <= MOST_IN_BOXES or np.isfinite(time_left())
+    is_small = num_pairs_of(market) <= MOST_IN_BOXES or uses_time
     if is_small and not is_quick:
-        searched.append(search_prices(market, time_left)[1])
+        rounds = ROUNDS_IN_TIME if uses_time else ROUNDS
+        searched.append(search_prices(market, time_left, rounds)[1])
     found = [nothing_paid(market), *map(rounded, searched)]
     value, prices = max(((claimed(market, some), some) for some in found), key=lambda pair: pair[0])
     if not value > evidence.carried[-1]:
