@@ -3,6 +3,7 @@ import pytest
 from fanwise.planning import compilation
 from fanwise.planning.families import FAMILIES
 
+
 def test_doctor_finds_what_is_needed(run):
     done = run("doctor", "--json")
     assert done.status == 0
