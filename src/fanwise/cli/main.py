@@ -5,8 +5,11 @@ Signals are listened to before anything heavy is loaded, so that Ctrl-C means th
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 from fanwise.cli.signals import WORDS, Listener
@@ -60,7 +63,23 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             raise
     if listener.heard is not None or status == INTERRUPTED:
         complain(WORDS[listener.heard or signal.SIGINT])
-    sys.exit(status if listener.status is None else listener.status)
+    status = status if listener.status is None else listener.status
+    if arguments is None and listener.heard == signal.SIGINT:
+        _leave(status)
+    sys.exit(status)
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process with a status, its exit handlers run.
+
+    Where Ctrl-C arrived in Python code that an extension module ran while it was imported, the
+    interpreter remembers that, and would end by the signal itself in place of the status.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads any more
+            stream.flush()
+    os._exit(status)
 
 
 def complain(message: str) -> None:
