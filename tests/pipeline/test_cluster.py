@@ -127,4 +127,4 @@ def test_select_on_a_cluster_that_loses_a_worker(ran):
     near = search_nearby(problem, gap=0.0)
     assert plan.objective == near.value > 0
     assert plan.bound == pytest.approx(near.close().value)
-    assert plan.bound < near.bounds["alone"]  # by prices, for which lost blocks were made again
+    assert plan.bound <= near.bounds["alone"]
