@@ -146,9 +146,11 @@ def test_the_bound_in_memory_where_choices_are_short(
     problem = pose(instance, machines, sizes, price_in=price_in, price_out=price_out)
     assume(problem.is_usable.all())
     monkeypatch.setattr(bounds, "SWEEPS", 12)
-    assert streamed_bound(problem).value == pytest.approx(
-        proven_bound(problem), rel=1e-9, abs=1e-12
-    )
+    streamed = streamed_bound(problem).value
+    assert streamed <= proven_bound(problem) * (1 + 1e-9) + 1e-12
+    with monkeypatch.context() as patch:  # what needs the pairs in memory
+        patch.setattr("fanwise.provision.bounds._rent_by_loads", lambda *_: None)
+        assert streamed == pytest.approx(proven_bound(problem), rel=1e-9, abs=1e-12)
 
 
 @pytest.fixture

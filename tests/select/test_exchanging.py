@@ -48,13 +48,16 @@ def test_worth_is_kept_up_to_date(data, instance, power, slack):
     for topic in data.draw(st.lists(topics, max_size=12)) if instance.rates else ():
         switch(walker._field, walker._standing, topic, powers)
     served, standing = served_by(walker), walker._standing
-    needs = problem.demand.tolist()
+    needs, weight = problem.demand.tolist(), problem.case.weight  # 0 for who is out of reach
     for topic in range(len(instance.rates)):
         expected = exchange_oracle.worth(
-            topic, instance.rates, instance.interests, needs, problem.weight, served, power, slack
+            topic, instance.rates, instance.interests, needs, weight, served, power, slack
         )
         assert standing.worth[topic] == pytest.approx(expected, rel=1e-6, abs=1e-9)
-    assert standing.totals[VALUE] == pytest.approx(problem.value(standing.served))
+    value = select_oracle.value(
+        instance.rates, instance.interests, instance.tau, sorted(served), weight=weight.tolist()
+    )
+    assert standing.totals[VALUE] == pytest.approx(float(value))
     assert standing.totals[USED] == pytest.approx(problem.cost[standing.served].sum(), abs=1e-9)
 
 
@@ -83,7 +86,7 @@ def test_filling_is_greedy(instance, power):
 def test_walks_fit_and_count_right(instance, slack):
     problem = problem_of(instance)
     walker = walker_of(problem)
-    walker.peel_from(~problem.is_excluded, Powers(2.0, slack), is_late=lowered_flag())
+    walker.peel_from(~problem.case.dropped, Powers(2.0, slack), is_late=lowered_flag())
     before = walker.best_value
     move = {"allowed": 0.1, "largest": 0.5, "work": 2000.0, "is_late": lowered_flag()}
     if problem.num_pairs:
