@@ -436,16 +436,16 @@ def test_acceptance_vectors(shared_data):
 
 def test_links_add_up_to_the_core_cost():
     rng = np.random.default_rng(7)
-    lo = rng.random((400, 2))
+    lo = rng.random((60, 2))
     corners = np.array(list(product(np.arange(5) / 4, repeat=2)))
-    two = rng.permuted(np.tile(np.arange(25), (400, 1)), axis=1)[:, :2]
+    two = rng.permuted(np.tile(np.arange(25), (60, 1)), axis=1)[:, :2]
     workload = fw.ContentWorkload.from_arrays(
         lo,
-        lo + 0.4 * rng.random((400, 2)),
-        rng.random((400, 3)),
-        rng.random((20, 3)),
+        lo + 0.4 * rng.random((60, 2)),
+        rng.random((60, 3)),
+        rng.random((6, 3)),
         channels=(corners, corners + 0.25),
-        rates=(np.repeat(np.arange(400), 2), two.reshape(-1), rng.random(800)),
+        rates=(np.repeat(np.arange(60), 2), two.reshape(-1), rng.random(120)),
     )
     for topology in ("mesh", "tree"):
         problem = fw.Wiring(workload, topology=topology)
